@@ -1,3 +1,5 @@
+use core::mem;
+
 use crate::fixed::put_alike;
 use crate::gather::{Encoded, Gathered};
 use crate::interpreted::FixedPart;
@@ -39,7 +41,7 @@ pub struct Encoder<'a> {
 
 impl<'a> Encoder<'a> {
     /// Starts a message in a buffer, whose contents do not matter and whose capacity is kept.
-    #[inline]
+    #[inline(always)]
     pub fn new(buffer: Vec<u8>, order: ByteOrder, dialect: Dialect) -> Self {
         Self {
             room: Room::new(buffer),
@@ -55,7 +57,7 @@ impl<'a> Encoder<'a> {
     /// References octet and number slices longer than this many octets instead of copying them (A8.7).
     ///
     /// At most eight are referenced; later ones are copied. By default nothing is.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn gather_above(mut self, octets: usize) -> Self {
         self.gather_above = octets;
@@ -395,7 +397,7 @@ impl<'a> Encoder<'a> {
     ///
     /// # Panics
     /// When the four octets at `at` are not all written, or lie after the first gathered slice.
-    #[inline]
+    #[inline(always)]
     pub fn patch_ulong(&mut self, at: usize, v: u32) {
         assert!(
             at + 4 <= self.gathered.first_cut().unwrap_or(self.room.used()),
@@ -446,6 +448,27 @@ impl<'a> Encoder<'a> {
     pub fn into_buffer(self) -> Vec<u8> {
         drop_rare(self.values);
         self.room.into_parts().0
+    }
+
+    /// Takes the buffer out, as [`into_buffer`](Self::into_buffer) gives it: for who holds the encoder by reference, since
+    /// moving one costs as much as writing a small message. It then holds nothing, and has no memory.
+    #[inline]
+    pub fn take_buffer(&mut self) -> Vec<u8> {
+        drop_rare(self.values.take());
+        if !self.gathered.is_empty() {
+            self.gathered = Gathered::default();
+        }
+        mem::replace(&mut self.room, Room::new(Vec::new()))
+            .into_parts()
+            .0
+    }
+
+    /// Takes the message out, as [`finish`](Self::finish) gives it. The encoder then holds nothing, and has no memory.
+    pub fn take(&mut self) -> Encoded<'a> {
+        drop_rare(self.values.take());
+        let room = mem::replace(&mut self.room, Room::new(Vec::new()));
+        let (buffer, used) = room.into_parts();
+        Encoded::new(buffer, used, mem::take(&mut self.gathered))
     }
 
     /// Ends the message.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use rustix::time::{ClockId, Timespec, clock_gettime};
+use rustix::time::{ClockId, Timespec, clock_getres, clock_gettime};
 
 /// Time since some fixed moment, the same for all processes of this host; never goes back, and
 /// stands still while the host sleeps. Usually no system call.
@@ -22,6 +22,12 @@ pub fn monotonic_nanoseconds() -> u64 {
 #[inline]
 pub fn coarse_nanoseconds() -> u64 {
     let Timespec { tv_sec, tv_nsec } = clock_gettime(ClockId::MonotonicCoarse);
+    tv_sec.cast_unsigned() * 1_000_000_000 + tv_nsec as u64
+}
+
+/// Returns the time between two ticks of [`coarse_nanoseconds`], in nanoseconds.
+pub fn coarse_resolution() -> u64 {
+    let Timespec { tv_sec, tv_nsec } = clock_getres(ClockId::MonotonicCoarse);
     tv_sec.cast_unsigned() * 1_000_000_000 + tv_nsec as u64
 }
 

@@ -23,6 +23,13 @@ pub fn exhausted() -> bool {
     }
 }
 
+/// Whether a call failed because this process, or the whole system, has no descriptor or no memory left.
+pub fn is_shortage(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    let shortage = [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::NOBUFS];
+    Errno::from_io_error(error).is_some_and(|errno| shortage.contains(&errno))
+}
+
 #[cfg(test)]
 mod tests {
     #[test]

@@ -14,6 +14,8 @@
 //! | [`schedule`] | classes and priorities of threads, reserved processor time |
 //! | [`mutex`] | mutexes with priority inheritance |
 //! | [`memory`] | locked memory, faulted in beforehand |
+//! | [`shared`] | memory that other processes share, and copies of what they may change meanwhile |
+//! | [`futex`] | sleeping on a word of memory, across processes |
 //! | [`clock`] | monotonic time, and processor time of threads and processes |
 //!
 //! It does *not* know CORBA, messages or connections, and keeps no state of its own: what a
@@ -21,11 +23,13 @@
 
 pub mod clock;
 pub mod descriptor;
+pub mod futex;
 pub mod interface;
 pub mod memory;
 pub mod mutex;
 pub mod poll;
 pub mod schedule;
+pub mod shared;
 pub mod socket;
 pub mod thread;
 pub mod unix;

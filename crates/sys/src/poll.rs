@@ -48,6 +48,53 @@ impl AsFd for Signal {
     }
 }
 
+/// A descriptor that is readable while another one is, or while it is raised: for what learns of
+/// octets in two ways.
+///
+/// Unlike a [`Signal`] it tells that the peer behind the other descriptor is gone, too.
+#[derive(Debug)]
+pub struct Either(OwnedFd);
+
+/// Tokens within an [`Either`], which nobody asks for.
+const SOURCE: u64 = 0;
+const RAISED: u64 = 1;
+
+impl Either {
+    /// A descriptor that is readable while `source` is, and not raised. `always` is a signal that was
+    /// raised for good; any number of values may share it. Takes a descriptor; three system calls.
+    ///
+    /// # Errors
+    /// When the process has no descriptor left.
+    pub fn new(source: impl AsFd, always: &Signal) -> io::Result<Self> {
+        let epoll = epoll::create(CreateFlags::CLOEXEC)?;
+        epoll::add(&epoll, source, EventData::new_u64(SOURCE), ALWAYS)?;
+        let silent = EventFlags::empty();
+        epoll::add(&epoll, always, EventData::new_u64(RAISED), silent)?;
+        Ok(Self(epoll))
+    }
+
+    /// Makes the descriptor readable. One system call.
+    pub fn raise(&self, always: &Signal) {
+        self.set(always, EventFlags::IN);
+    }
+
+    /// Leaves it to the other descriptor whether this one is readable. One system call.
+    pub fn lower(&self, always: &Signal) {
+        self.set(always, EventFlags::empty());
+    }
+
+    fn set(&self, always: &Signal, events: EventFlags) {
+        // Fails only for a signal with which this was not made.
+        let _ = epoll::modify(&self.0, always, EventData::new_u64(RAISED), events);
+    }
+}
+
+impl AsFd for Either {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
 /// Tells which descriptors can be read, out of many.
 ///
 /// Each descriptor carries a token and is *armed* for one report: between that report and the next
@@ -230,6 +277,34 @@ pub fn first_readable(
     }
     let [first, second] = both.map(|each| !each.revents().is_empty());
     Ok((first, second))
+}
+
+/// Waits until one of several descriptors can be read, or its peer is gone; at most `limit` (`None`:
+/// for ever). One system call, which a signal ends, too. Allocates.
+///
+/// # Errors
+/// Those of the system call.
+pub fn any_readable<'f>(
+    all: impl IntoIterator<Item = BorrowedFd<'f>>,
+    limit: Option<Duration>,
+) -> io::Result<()> {
+    let all = all.into_iter();
+    let mut polled: Vec<_> = all
+        .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN))
+        .collect();
+    let limit = limit.and_then(|time| Timespec::try_from(time).ok());
+    match rustix::event::poll(&mut polled, limit.as_ref()) {
+        Ok(_) | Err(Errno::INTR) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Whether the peer of a stream socket is gone: closed, shut down in both directions, or killed. One
+/// system call, which never waits.
+pub fn is_hung_up(socket: impl AsFd) -> bool {
+    let mut only = [PollFd::new(&socket, PollFlags::empty())];
+    let at_once = Timespec::default();
+    matches!(rustix::event::poll(&mut only, Some(&at_once)), Ok(1..))
 }
 
 const ALWAYS: EventFlags = EventFlags::IN.union(EventFlags::RDHUP);

@@ -63,13 +63,26 @@ fn receive_with(
 /// [`io::ErrorKind::BrokenPipe`], never a signal.
 #[inline]
 pub fn send(socket: impl AsFd, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+    send_with(socket, slices, SendFlags::NOSIGNAL)
+}
+
+/// Sends as much of the slices as there is room for, and does not wait for more.
+///
+/// # Errors
+/// [`io::ErrorKind::WouldBlock`] when there is none.
+pub fn send_now(socket: impl AsFd, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+    send_with(socket, slices, SendFlags::NOSIGNAL | SendFlags::DONTWAIT)
+}
+
+#[inline]
+fn send_with(socket: impl AsFd, slices: &[IoSlice<'_>], flags: SendFlags) -> io::Result<usize> {
     let sent = match slices {
-        [one] => rustix::net::send(socket, one, SendFlags::NOSIGNAL),
+        [one] => rustix::net::send(socket, one, flags),
         many => rustix::net::sendmsg(
             socket,
             &many[..many.len().min(MAX_SLICES)],
             &mut SendAncillaryBuffer::default(),
-            SendFlags::NOSIGNAL,
+            flags,
         ),
     };
     Ok(sent?)
@@ -253,6 +266,35 @@ pub fn set_keep_alive(socket: impl AsFd, idle: Option<Duration>) -> io::Result<(
     sockopt::set_tcp_keepintvl(&socket, (idle / QUESTIONS).max(second))?;
     sockopt::set_tcp_keepcnt(&socket, QUESTIONS)?;
     Ok(sockopt::set_socket_keepalive(&socket, true)?)
+}
+
+/// Has calls on a socket wait, or report [`io::ErrorKind::WouldBlock`] instead. On a listening socket,
+/// [`accept`] alone; the sockets that it gives are blocking ones.
+pub fn set_blocking(socket: impl AsFd, on: bool) -> io::Result<()> {
+    Ok(rustix::io::ioctl_fionbio(socket, !on)?)
+}
+
+/// Sends an octet, without waiting for room: to a peer that looks whether there is something to
+/// read, and not what. No octet is sent where so many wait to be read that there is no room.
+///
+/// # Errors
+/// [`io::ErrorKind::BrokenPipe`], [`io::ErrorKind::ConnectionReset`]: the peer is gone.
+pub fn ring(socket: impl AsFd) -> io::Result<()> {
+    match rustix::net::send(socket, &[0], SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
+        Ok(_) | Err(Errno::AGAIN) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Takes the octets of [`ring`], and never waits. Returns their number, as far as one call takes them;
+/// 0 when the peer has closed or this end reads no more.
+///
+/// # Errors
+/// [`io::ErrorKind::WouldBlock`] when there are none.
+pub fn hush(socket: impl AsFd) -> io::Result<usize> {
+    let mut octets = [MaybeUninit::<u8>::uninit(); 64];
+    let ((rung, _), _) = rustix::net::recv(socket, octets.as_mut_slice(), RecvFlags::DONTWAIT)?;
+    Ok(rung.len())
 }
 
 /// Ends one or both directions, and wakes threads blocked there.

@@ -2,13 +2,17 @@
 //!
 //! Once connected, they are stream sockets as any other: see [`socket`](crate::socket).
 
-use std::io;
-use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 use rustix::io::Errno;
 use rustix::net::sockopt;
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags,
+    SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketAddrUnix, SocketFlags, SocketType,
+};
 
 /// Most octets in the path of a socket: `sun_path` holds one more, for the NUL that ends it.
 pub const MAX_PATH: usize = 107;
@@ -152,6 +156,57 @@ pub fn send_buffer(socket: impl AsFd, octets: usize) -> io::Result<()> {
     Ok(())
 }
 
+/// Sends some octets and a descriptor with them, and never waits: for the first octets of a
+/// connection, for which there is room. The descriptor stays open here, too.
+///
+/// # Errors
+/// [`io::ErrorKind::WriteZero`] when the system did not take all octets.
+pub fn send_descriptor(
+    socket: impl AsFd,
+    octets: &[u8],
+    descriptor: BorrowedFd<'_>,
+) -> io::Result<()> {
+    let descriptors = [descriptor];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut ancillary = SendAncillaryBuffer::new(&mut space);
+    let fits = ancillary.push(SendAncillaryMessage::ScmRights(&descriptors));
+    debug_assert!(fits, "the space is for one");
+    let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+    let sent = rustix::net::sendmsg(socket, &[IoSlice::new(octets)], &mut ancillary, flags)?;
+    match sent == octets.len() {
+        true => Ok(()),
+        false => Err(io::ErrorKind::WriteZero.into()),
+    }
+}
+
+/// Takes octets, at most as many as `buffer` holds, and the descriptor that came with them, and never
+/// waits. Returns the number of octets, 0 at the end of the stream. Of several descriptors none is
+/// kept.
+///
+/// # Errors
+/// [`io::ErrorKind::WouldBlock`] when nothing has arrived; EMFILE when a descriptor came for which this process has no
+/// room, and is lost.
+pub fn receive_descriptor(
+    socket: impl AsFd,
+    buffer: &mut [u8],
+) -> io::Result<(usize, Option<OwnedFd>)> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+    let flags = RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
+    let mut slices = [IoSliceMut::new(buffer)];
+    let received = rustix::net::recvmsg(socket, &mut slices, &mut ancillary, flags)?;
+    let descriptors = ancillary.drain().filter_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(descriptors) => Some(descriptors),
+        _ => None,
+    });
+    let mut descriptors: Vec<OwnedFd> = descriptors.flatten().collect();
+    if descriptors.is_empty() && received.flags.contains(ReturnFlags::CTRUNC) {
+        return Err(Errno::MFILE.into());
+    }
+    let only = descriptors.pop().filter(|_| descriptors.is_empty());
+    Ok((received.bytes, only))
+}
+
 fn stream_socket(flags: SocketFlags) -> io::Result<OwnedFd> {
     let flags = flags | SocketFlags::CLOEXEC;
     let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None);
@@ -184,6 +239,52 @@ mod tests {
         let mut buffer = Vec::new();
         assert_eq!(socket::receive(&there, &mut buffer, 9).unwrap(), 4);
         assert_eq!(buffer, b"GIOP");
+    }
+
+    #[test]
+    fn a_descriptor_comes_with_the_octets() {
+        let (here, there) = std::os::unix::net::UnixStream::pair().unwrap();
+        let mut buffer = [0; 9];
+        let nothing = receive_descriptor(&there, &mut buffer).unwrap_err();
+        assert_eq!(nothing.kind(), io::ErrorKind::WouldBlock);
+        let (mine, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
+        send_descriptor(&here, b"GIOP", theirs.as_fd()).unwrap();
+        drop(theirs);
+        let (octets, descriptor) = receive_descriptor(&there, &mut buffer).unwrap();
+        assert_eq!(&buffer[..octets], b"GIOP");
+        let descriptor = descriptor.unwrap();
+        socket::send(&mine, &[IoSlice::new(b"x")]).unwrap();
+        assert_eq!(socket::receive(&descriptor, &mut Vec::new(), 9).unwrap(), 1);
+        socket::send(&here, &[IoSlice::new(b"y")]).unwrap();
+        assert!(matches!(
+            receive_descriptor(&there, &mut buffer),
+            Ok((1, None))
+        ));
+        drop(here);
+        assert!(matches!(
+            receive_descriptor(&there, &mut buffer),
+            Ok((0, None))
+        ));
+    }
+
+    #[test]
+    fn what_there_is_room_for_is_sent_at_once() {
+        let name = abstract_name("room");
+        let name = Name::Abstract(name.as_bytes());
+        let listener = bind(name).unwrap();
+        listen(&listener, 1).unwrap();
+        let here = connect(name).unwrap();
+        let there = socket::accept(&listener).unwrap();
+        let large = vec![7; 4 << 20];
+        let sent = socket::send_now(&here, &[IoSlice::new(&large)]).unwrap();
+        assert!((1..large.len()).contains(&sent), "{sent}");
+        let full = socket::send_now(&here, &[IoSlice::new(&large)]).unwrap_err();
+        assert_eq!(full.kind(), io::ErrorKind::WouldBlock);
+        let mut buffer = Vec::new();
+        while buffer.len() < sent {
+            socket::receive(&there, &mut buffer, sent).unwrap();
+        }
+        socket::send_now(&here, &[IoSlice::new(b"GI"), IoSlice::new(b"OP")]).unwrap();
     }
 
     #[test]

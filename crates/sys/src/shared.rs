@@ -1,0 +1,388 @@
+//! Memory that several processes share, any of which may change it at any time.
+//!
+//! Nobody but the processes that were given its descriptor can reach the memory. It has no name, and
+//! is gone with the last of them.
+//!
+//! # Soundness
+//!
+//! What lies in such memory is never borrowed as octets: a reference to a plain `u8` promises the
+//! compiler that nobody changes it. The memory is shown as atomic words, which promise nothing of the
+//! kind, and [`copy_in`] and [`copy_out`] move octets by loads and stores of whole words
+//! (`Ordering::Relaxed`): each octet is read once, and what was read is the caller's own. Whatever
+//! another process writes, and whenever, this one reads some octets, and stays within the memory: its
+//! size is sealed.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::ptr::{self, NonNull};
+use std::slice;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use rustix::fs::{MemfdFlags, SealFlags};
+use rustix::io::Errno;
+
+/// Octets of the header, at the beginning: a page.
+pub const HEADER: usize = 4096;
+
+/// Octets of a word of data.
+const WORD: usize = size_of::<u64>();
+
+/// A piece of memory that other processes may share: a header of [`HEADER`] octets, and data.
+#[derive(Debug)]
+pub struct Shared {
+    /// Of a page of this process, or of `Heap`.
+    base: NonNull<u8>,
+    /// Of header and data; a multiple of [`HEADER`].
+    octets: usize,
+    origin: Origin,
+}
+
+#[derive(Debug)]
+enum Origin {
+    Mapped,
+    /// Within this process alone.
+    Heap,
+}
+
+// SAFETY: the memory is this value's own until it is dropped, and is reached through atomics alone.
+unsafe impl Send for Shared {}
+// SAFETY: as above.
+unsafe impl Sync for Shared {}
+
+impl Shared {
+    /// Makes memory for a number of octets of data, all of them 0, and a descriptor by which another
+    /// process [maps](Self::open) it. Pages are taken from the system when they are first touched.
+    ///
+    /// The size is sealed, for this process, too: nobody can take away what another one uses.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::InvalidInput`] unless `data` is a multiple of [`HEADER`]; otherwise when the
+    /// system has no descriptor or no memory left.
+    pub fn create(name: &str, data: usize) -> io::Result<(Self, OwnedFd)> {
+        let octets = size(data)?;
+        let base = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+        let file = match rustix::fs::memfd_create(name, base | MemfdFlags::NOEXEC_SEAL) {
+            // Linux before 6.3 has no such flag.
+            Err(Errno::INVAL) => rustix::fs::memfd_create(name, base),
+            made => made,
+        }?;
+        rustix::fs::ftruncate(&file, octets as u64)?;
+        rustix::fs::fcntl_add_seals(&file, SEALS)?;
+        Ok((Self::map(&file, octets)?, file))
+    }
+
+    /// Maps memory for a number of octets of data, which another process made, through the descriptor
+    /// that came from there.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::InvalidData`], in words, unless it is ordinary memory of just that size whose
+    /// size nobody can change: of memory that can be taken away, a process dies. Otherwise as
+    /// [`create`](Self::create).
+    pub fn open(descriptor: impl AsFd, data: usize) -> io::Result<Self> {
+        let octets = size(data)?;
+        let refused = |why| Err(io::Error::new(io::ErrorKind::InvalidData, why));
+        // Huge pages are of another type: they can run out when they are touched.
+        if rustix::fs::fstatfs(&descriptor)?.f_type != TMPFS {
+            return refused("the descriptor is none of memory in ordinary pages");
+        }
+        match rustix::fs::fcntl_get_seals(&descriptor) {
+            Ok(seals) if seals.contains(SEALS) => {}
+            Ok(_) => return refused("the size of the memory is not sealed"),
+            Err(_) => return refused("the descriptor is none of memory that can be sealed"),
+        }
+        if rustix::fs::fstat(&descriptor)?.st_size as u64 != octets as u64 {
+            return refused("the memory is of another size than was announced");
+        }
+        Self::map(&descriptor, octets)
+    }
+
+    /// Makes memory of this process alone, for two threads to share: for tests, and for interpreters
+    /// that know no other.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create).
+    pub fn private(data: usize) -> io::Result<Self> {
+        let octets = size(data)?;
+        // SAFETY: the layout has a size, as `octets` is at least a header.
+        let base = unsafe { std::alloc::alloc_zeroed(layout(octets)) };
+        Ok(Self {
+            base: NonNull::new(base).ok_or(io::ErrorKind::OutOfMemory)?,
+            octets,
+            origin: Origin::Heap,
+        })
+    }
+
+    fn map(descriptor: impl AsFd, octets: usize) -> io::Result<Self> {
+        use std::os::fd::AsRawFd as _;
+        // SAFETY: a new mapping, at an address that the system chooses: no other memory is touched.
+        let base = unsafe {
+            libc::mmap(
+                ptr::null_mut(),
+                octets,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED,
+                descriptor.as_fd().as_raw_fd(),
+                0,
+            )
+        };
+        if base == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(Self {
+            base: NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?,
+            octets,
+            origin: Origin::Mapped,
+        })
+    }
+
+    /// Returns the words of the header.
+    #[inline]
+    pub fn header(&self) -> &[AtomicU32] {
+        // SAFETY: the first `HEADER` octets of memory that is there, aligned to a page, until this value
+        // is dropped; never reached but as these words, which any value is one of.
+        unsafe { slice::from_raw_parts(self.base.as_ptr().cast(), HEADER / size_of::<u32>()) }
+    }
+
+    /// Returns the words of the data.
+    #[inline]
+    pub fn data(&self) -> &[AtomicU64] {
+        // SAFETY: as in `header`, of what lies behind it: `octets` is more than `HEADER`, and both are
+        // multiples of a word.
+        unsafe {
+            let first = self.base.as_ptr().add(HEADER).cast();
+            slice::from_raw_parts(first, (self.octets - HEADER) / WORD)
+        }
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        match self.origin {
+            Origin::Mapped => {
+                // SAFETY: what `map` mapped, to which no reference outlives this value.
+                unsafe { libc::munmap(self.base.as_ptr().cast(), self.octets) };
+            }
+            Origin::Heap => {
+                // SAFETY: what `private` allocated with this layout; as above.
+                unsafe { std::alloc::dealloc(self.base.as_ptr(), layout(self.octets)) };
+            }
+        }
+    }
+}
+
+/// Seals without which the memory of another process is refused.
+const SEALS: SealFlags = SealFlags::SHRINK
+    .union(SealFlags::GROW)
+    .union(SealFlags::SEAL);
+
+/// Type of the file system of memory in ordinary pages (`TMPFS_MAGIC`).
+const TMPFS: rustix::fs::FsWord = 0x0102_1994;
+
+/// Returns the octets of header and data.
+fn size(data: usize) -> io::Result<usize> {
+    let size = data
+        .checked_add(HEADER)
+        .filter(|_| data > 0 && data.is_multiple_of(HEADER));
+    size.filter(|size| isize::try_from(*size).is_ok())
+        .ok_or_else(|| {
+            let text =
+                format!("shared memory comes in multiples of {HEADER} octets, and not in {data}");
+            io::Error::new(io::ErrorKind::InvalidInput, text)
+        })
+}
+
+fn layout(octets: usize) -> std::alloc::Layout {
+    std::alloc::Layout::from_size_align(octets, HEADER).expect("size and alignment are pages")
+}
+
+/// Copies octets into shared words, from the octet `at` on.
+///
+/// Words that it writes in part keep their other octets; another thread must not write these at the
+/// same time.
+///
+/// # Panics
+/// Unless all octets lie within the words.
+#[inline]
+pub fn copy_in(words: &[AtomicU64], at: usize, octets: &[u8]) {
+    let (first, skip) = (at / WORD, at % WORD);
+    let last = at.checked_add(octets.len()).map(|end| end.div_ceil(WORD));
+    let words = &words[first..last.expect("within memory")];
+    let mut words = words.iter();
+    let mut octets = octets;
+    if skip > 0 && !octets.is_empty() {
+        let (head, rest) = octets.split_at(octets.len().min(WORD - skip));
+        merge(words.next().expect("within the words"), skip, head);
+        octets = rest;
+    }
+    let mut whole = octets.chunks_exact(WORD);
+    for (octets, word) in whole.by_ref().zip(words.by_ref()) {
+        let value = u64::from_ne_bytes(octets.try_into().expect("a whole word"));
+        word.store(value, Ordering::Relaxed);
+    }
+    if !whole.remainder().is_empty() {
+        merge(
+            words.next().expect("within the words"),
+            0,
+            whole.remainder(),
+        );
+    }
+}
+
+/// Writes a part of a word.
+#[inline]
+fn merge(word: &AtomicU64, at: usize, octets: &[u8]) {
+    let mut value = word.load(Ordering::Relaxed).to_ne_bytes();
+    value[at..at + octets.len()].copy_from_slice(octets);
+    word.store(u64::from_ne_bytes(value), Ordering::Relaxed);
+}
+
+/// Appends to `buffer` a number of octets of shared words, from the octet `at` on. Each word is read
+/// once. Allocates only if the buffer lacks the room.
+///
+/// # Panics
+/// Unless all octets lie within the words.
+#[inline]
+pub fn copy_out(words: &[AtomicU64], at: usize, buffer: &mut Vec<u8>, octets: usize) {
+    let (first, skip) = (at / WORD, at % WORD);
+    let last = at.checked_add(octets).map(|end| end.div_ceil(WORD));
+    let words = &words[first..last.expect("within memory")];
+    buffer.reserve(octets);
+    let length = buffer.len();
+    let mut room = buffer.as_mut_ptr().wrapping_add(length);
+    let mut words = words.iter();
+    let mut left = octets;
+    if skip > 0 && left > 0 {
+        let word = words.next().expect("within the words");
+        let value = word.load(Ordering::Relaxed).to_ne_bytes();
+        let count = left.min(WORD - skip);
+        // SAFETY: `reserve` made room for `octets` octets behind the length; `count` is at most as many,
+        // and `skip + count` at most a word. `value` is a local, which is no part of the buffer.
+        unsafe { ptr::copy_nonoverlapping(value.as_ptr().add(skip), room, count) };
+        room = room.wrapping_add(count);
+        left -= count;
+    }
+    for word in words.by_ref().take(left / WORD) {
+        let value = word.load(Ordering::Relaxed);
+        // SAFETY: as above: all words of this loop and the octets before them are at most `octets`.
+        unsafe { room.cast::<u64>().write_unaligned(value) };
+        room = room.wrapping_add(WORD);
+    }
+    left %= WORD;
+    if left > 0 {
+        let word = words.next().expect("within the words");
+        let value = word.load(Ordering::Relaxed).to_ne_bytes();
+        // SAFETY: as above; `left` is less than a word, and what is left of `octets`.
+        unsafe { ptr::copy_nonoverlapping(value.as_ptr(), room, left) };
+    }
+    // SAFETY: the loops above have initialised `octets` octets behind the old length.
+    unsafe { buffer.set_len(length + octets) };
+}
+
+/// Makes a descriptor of memory that is no such thing, for tests of who refuses it.
+#[doc(hidden)]
+pub fn unsealed(octets: u64) -> io::Result<OwnedFd> {
+    let file =
+        rustix::fs::memfd_create("unsealed", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
+    File::from(file.try_clone()?).set_len(octets)?;
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn octets_come_out_as_they_went_in_at_any_place() {
+        let memory = Shared::private(HEADER).unwrap();
+        let octets: Vec<u8> = (1..=40).collect();
+        // Under Miri a part of them, in which each kind of end occurs.
+        let step = if cfg!(miri) { 7 } else { 1 };
+        for at in (0..20).step_by(step) {
+            for length in (0..octets.len()).step_by(step) {
+                let before = [0xee; 80];
+                copy_in(memory.data(), 0, &before);
+                copy_in(memory.data(), at, &octets[..length]);
+                let mut out = vec![7];
+                copy_out(memory.data(), at, &mut out, length);
+                assert_eq!(out[1..], octets[..length], "{at} {length}");
+                let mut all = Vec::new();
+                copy_out(memory.data(), 0, &mut all, before.len());
+                assert!(
+                    all[..at]
+                        .iter()
+                        .chain(&all[at + length..])
+                        .all(|it| *it == 0xee)
+                );
+            }
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "out of range")]
+    fn nothing_is_read_behind_the_words() {
+        let memory = Shared::private(HEADER).unwrap();
+        copy_out(memory.data(), HEADER - 3, &mut Vec::new(), 4);
+    }
+
+    #[test]
+    #[should_panic(expected = "out of range")]
+    fn nothing_is_written_behind_the_words() {
+        let memory = Shared::private(HEADER).unwrap();
+        copy_in(memory.data(), HEADER - 3, &[0; 4]);
+    }
+
+    /// Under Miri, which knows what a data race is.
+    #[test]
+    fn octets_may_change_while_they_are_copied() {
+        let memory = Shared::private(HEADER).unwrap();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                for round in 0..20_u8 {
+                    copy_in(memory.data(), 3, &[round; 50]);
+                }
+            });
+            for _ in 0..20 {
+                let mut out = Vec::new();
+                copy_out(memory.data(), 1, &mut out, 60);
+                assert!(out.iter().all(|octet| *octet < 20));
+            }
+        });
+    }
+
+    #[test]
+    #[cfg(not(miri))]
+    fn two_mappings_are_one_memory() {
+        let (here, descriptor) = Shared::create("test", 2 * HEADER).unwrap();
+        let there = Shared::open(&descriptor, 2 * HEADER).unwrap();
+        drop(descriptor);
+        copy_in(here.data(), 5000, b"GIOP");
+        here.header()[9].store(5, Ordering::Relaxed);
+        let mut out = Vec::new();
+        copy_out(there.data(), 5000, &mut out, 4);
+        assert_eq!(out, b"GIOP");
+        assert_eq!(there.header()[9].load(Ordering::Relaxed), 5);
+    }
+
+    #[test]
+    #[cfg(not(miri))]
+    fn memory_that_could_be_taken_away_is_refused() {
+        let (_here, sealed) = Shared::create("test", 2 * HEADER).unwrap();
+        assert!(rustix::fs::ftruncate(&sealed, 0).is_err());
+        let plain = File::open("/dev/null").unwrap();
+        for (descriptor, data, part) in [
+            (sealed, HEADER, "another size"),
+            (unsealed(2 * HEADER as u64).unwrap(), HEADER, "not sealed"),
+            (OwnedFd::from(plain), HEADER, "none of memory"),
+        ] {
+            let error = Shared::open(&descriptor, data).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+            assert!(error.to_string().contains(part), "{error}");
+        }
+        assert!(Shared::create("test", 5).is_err());
+        assert!(Shared::create("test", 0).is_err());
+        assert!(Shared::create("test", usize::MAX - HEADER + 1).is_err());
+    }
+}

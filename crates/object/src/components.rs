@@ -3,8 +3,8 @@
 use oxorb_cdr::{self as cdr, Decoder, Dialect, Encoder};
 
 use crate::{
-    CodeSetComponentInfo, IiopEndpoint, Malformed, iiop_profile::PUBLISHED, ior::PLAUSIBLE_COUNT,
-    ior::text, ior::write_octets,
+    CodeSetComponentInfo, IiopEndpoint, Malformed, SocketIdentity, iiop_profile::PUBLISHED,
+    ior::PLAUSIBLE_COUNT, ior::text, ior::write_octets,
 };
 
 /// A component: a tag and octets, usually an encapsulation. Unknown ones are kept as they came.
@@ -38,6 +38,8 @@ pub mod tag {
     pub const TAO_ENDPOINTS: u32 = 0x5441_4f02;
     /// omniORB's UNIX socket beside a TCP address (TAG_OMNIORB_UNIX_TRANS).
     pub const OMNIORB_UNIX: u32 = 0x4154_5402;
+    /// OxORB's UNIX socket beside a TCP address, with what a client on the same host knows it by.
+    pub const OXORB_SOCKET: u32 = 0x4f58_4f01;
 
     /// The name of a known tag.
     pub fn name(tag: u32) -> Option<&'static str> {
@@ -86,6 +88,7 @@ pub mod tag {
             0x5441_4f02 => "TAO_TAG_ENDPOINTS",
             0x4154_5401 => "omniORB BIDIR",
             OMNIORB_UNIX => "omniORB UNIX_TRANS",
+            OXORB_SOCKET => "OxORB SOCKET",
             0x4154_5403 => "omniORB PERSISTENT_ID",
             0x4154_5404 => "omniORB RESTRICTED_CONNECTION",
             _ => return None,
@@ -146,6 +149,13 @@ pub enum Component {
         host: String,
         /// Path of the socket.
         path: String,
+    },
+    /// OxORB's UNIX socket, for clients on the same host.
+    OxorbSocket {
+        /// Path of the socket, or `@` and an abstract name.
+        name: String,
+        /// What tells it from others of this name.
+        identity: SocketIdentity,
     },
     /// Something else.
     Unknown,
@@ -237,6 +247,19 @@ impl TaggedComponent {
         }
     }
 
+    /// A UNIX socket of the same server, for clients that find it by its name to be the one of this
+    /// identity (OxORB).
+    pub fn oxorb_socket(name: &str, identity: &SocketIdentity) -> Self {
+        let data = encapsulate(|e| {
+            write_text(e, name);
+            identity.write(e);
+        });
+        Self {
+            tag: tag::OXORB_SOCKET,
+            data,
+        }
+    }
+
     /// Reads what the component says. Allocates for what it holds.
     ///
     /// # Errors
@@ -265,6 +288,13 @@ impl TaggedComponent {
                 Component::OmniorbUnix {
                     host: text(&mut d)?,
                     path: text(&mut d)?,
+                }
+            }
+            tag::OXORB_SOCKET => {
+                let mut d = inside()?;
+                Component::OxorbSocket {
+                    name: text(&mut d)?,
+                    identity: SocketIdentity::read(&mut d)?,
                 }
             }
             _ => Component::Unknown,

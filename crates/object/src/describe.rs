@@ -14,8 +14,8 @@ use oxorb_cdr::{Decoder, Dialect};
 
 use crate::components::{self, Component, orb_type};
 use crate::{
-    CodeSetComponent, IiopEndpoint, IiopProfile, Ior, Malformed, TaggedComponent, TaggedProfile,
-    Version, code_sets, hex, ior::profile_tag, ior::text,
+    CodeSetComponent, IiopEndpoint, IiopProfile, Ior, Malformed, PlaceProfile, SocketIdentity,
+    TaggedComponent, TaggedProfile, Version, code_sets, hex, ior::profile_tag,
 };
 
 mod policies;
@@ -79,12 +79,25 @@ pub enum Content {
         /// Its components, in order.
         components: Vec<ExplainedComponent>,
     },
-    /// An object behind a Unix socket (TAO UIOP).
+    /// An object behind a UNIX socket: TAO's UIOP, and OxORB's other protocols over such sockets.
     Unix {
         /// Highest GIOP version.
         version: Version,
-        /// Path of the socket.
+        /// Path of the socket, or `@` and an abstract name.
         path: String,
+        /// What tells the socket from others of this name; empty, where nothing does.
+        identity: Vec<Field>,
+        /// The object key.
+        key: Key,
+        /// Its components, in order.
+        components: Vec<ExplainedComponent>,
+    },
+    /// An object behind an address that is one text: OxORB's protocols over TCP and memory.
+    Placed {
+        /// Highest GIOP version.
+        version: Version,
+        /// The address, in the notation of the protocol.
+        place: String,
         /// The object key.
         key: Key,
         /// Its components, in order.
@@ -151,7 +164,10 @@ fn profile(profile: &TaggedProfile) -> Profile {
             IiopProfile::parse_alike(profile).map(|it| addressed(it, tag))
         }
         profile_tag::MULTIPLE_COMPONENTS => multiple_components(&profile.data),
-        profile_tag::TAO_UIOP => unix(&profile.data),
+        profile_tag::TAO_UIOP | profile_tag::OXORB_LITE_UNIX | profile_tag::OXORB_LITE_RT_UNIX => {
+            PlaceProfile::parse(profile).map(unix)
+        }
+        _ if profile_tag::is_placed(tag) => PlaceProfile::parse(profile).map(placed),
         _ => Ok(Content::Opaque {
             hex: to_hex(&profile.data),
         }),
@@ -189,26 +205,40 @@ fn addressed(profile: IiopProfile, tag: u32) -> Content {
     }
 }
 
-fn unix(data: &[u8]) -> Result<Content, Malformed> {
-    let mut d = Decoder::encapsulated(data, Dialect::GIOP_1_2)?;
-    let version = Version {
-        major: d.octet()?,
-        minor: d.octet()?,
+/// Reports whether the addresses of profiles with this tag are names of UNIX sockets.
+fn is_of_sockets(tag: u32) -> bool {
+    matches!(
+        tag,
+        profile_tag::TAO_UIOP | profile_tag::OXORB_LITE_UNIX | profile_tag::OXORB_LITE_RT_UNIX
+    )
+}
+
+/// Explains a profile whose address is the name of a UNIX socket. What OxORB's own profiles verify
+/// stands behind the name.
+fn unix(profile: PlaceProfile) -> Content {
+    let (path, identity) = match profile.place.split_once('|') {
+        Some((path, identity)) => match identity.parse() {
+            Ok(identity) => (path.to_owned(), identity_fields(&identity)),
+            Err(_) => (profile.place, Vec::new()),
+        },
+        None => (profile.place, Vec::new()),
     };
-    let path = text(&mut d)?;
-    let length = d.length(None, 1)?;
-    let key = key(d.octets(length)?);
-    let components = if version.minor >= 1 {
-        components::read(&mut d)?
-    } else {
-        Vec::new()
-    };
-    Ok(Content::Unix {
-        version,
+    Content::Unix {
+        version: profile.version,
         path,
-        key,
-        components: explain(&components, profile_tag::TAO_UIOP),
-    })
+        identity,
+        key: key(&profile.object_key),
+        components: explain(&profile.components, profile.tag),
+    }
+}
+
+fn placed(profile: PlaceProfile) -> Content {
+    Content::Placed {
+        version: profile.version,
+        place: profile.place,
+        key: key(&profile.object_key),
+        components: explain(&profile.components, profile.tag),
+    }
 }
 
 fn multiple_components(data: &[u8]) -> Result<Content, Malformed> {
@@ -235,7 +265,11 @@ fn explain_one(component: &TaggedComponent, profile: u32) -> ExplainedComponent 
         tag::POLICIES => policies::fields(&component.data),
         tag::CSI_SEC_MECH_LIST => security::fields(&component.data),
         tag::RMI_CUSTOM_MAX_STREAM_FORMAT => stream_format(&component.data),
-        tag::TAO_ENDPOINTS if profile == profile_tag::TAO_UIOP => component.sockets().map(sockets),
+        tag::TAO_ENDPOINTS
+            if profile == profile_tag::TAO_UIOP || profile_tag::is_placed(profile) =>
+        {
+            component.sockets().map(|it| sockets(it, profile))
+        }
         _ => component.decode().map(fields),
     };
     let (fields, error) = match fields {
@@ -303,13 +337,37 @@ fn fields(component: Component) -> Vec<Field> {
             .map(|(endpoint, priority)| field("address", with_priority(endpoint, *priority)))
             .collect(),
         Component::OmniorbUnix { host, path } => vec![field("host", host), field("socket", path)],
+        Component::OxorbSocket { name, identity } => {
+            let mut fields = vec![field("socket", name)];
+            fields.extend(identity_fields(&identity));
+            fields
+        }
         Component::Unknown => Vec::new(),
     }
 }
 
-fn sockets(sockets: Vec<(String, i16)>) -> Vec<Field> {
+fn identity_fields(identity: &SocketIdentity) -> Vec<Field> {
+    let field = |label, value| Field { label, value };
+    let SocketIdentity { device, inode, .. } = identity;
+    vec![
+        field(
+            "host",
+            format!("{} (since its start)", identity.host_text()),
+        ),
+        field(
+            "server",
+            format!("uid {} of user namespace {}", identity.uid, identity.users),
+        ),
+        field("within", format!("device {device:#x}, inode {inode}")),
+    ]
+}
+
+fn sockets(sockets: Vec<(String, i16)>, profile: u32) -> Vec<Field> {
     let one = |(path, priority): (String, i16)| Field {
-        label: "socket",
+        label: match is_of_sockets(profile) {
+            true => "socket",
+            false => "address",
+        },
         value: with_priority(&path, priority),
     };
     sockets.into_iter().map(one).collect()

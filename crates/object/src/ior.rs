@@ -164,18 +164,34 @@ pub mod profile_tag {
     pub const TAO_SCIOP: u32 = 0x5441_4f0e;
     /// OxORB: a place in the memory of the server's process (`PlaceProfile`).
     pub const OXORB_MEMORY: u32 = 0x4f58_4f10;
+    /// OxORB: GIOP over shared memory. The address is that of the UNIX socket at which both meet: a
+    /// path, or `@` and an abstract name; before it the octets of a ring and a colon, unless it is the
+    /// default.
+    pub const OXORB_SHM: u32 = 0x4f58_4f11;
     /// OxORB: GIOPlite over TCP. The address is `HOST:PORT`.
     pub const OXORB_LITE_TCP: u32 = 0x4f58_4f20;
     /// OxORB: GIOPlite over UNIX sockets. The address is a path, or `@` and an abstract name.
     pub const OXORB_LITE_UNIX: u32 = 0x4f58_4f21;
     /// OxORB: GIOPlite over memory.
     pub const OXORB_LITE_MEMORY: u32 = 0x4f58_4f22;
+    /// OxORB: GIOPlite over shared memory. The address is as in [`OXORB_SHM`].
+    pub const OXORB_LITE_SHM: u32 = 0x4f58_4f23;
     /// OxORB: GIOPlite/RT over TCP.
     pub const OXORB_LITE_RT_TCP: u32 = 0x4f58_4f28;
     /// OxORB: GIOPlite/RT over UNIX sockets.
     pub const OXORB_LITE_RT_UNIX: u32 = 0x4f58_4f29;
     /// OxORB: GIOPlite/RT over memory.
     pub const OXORB_LITE_RT_MEMORY: u32 = 0x4f58_4f2a;
+    /// OxORB: GIOPlite/RT over shared memory. The address is as in [`OXORB_SHM`].
+    pub const OXORB_LITE_RT_SHM: u32 = 0x4f58_4f2b;
+
+    /// Reports whether profiles of OxORB's own with this tag are `PlaceProfile`s.
+    pub fn is_placed(tag: u32) -> bool {
+        matches!(
+            tag,
+            OXORB_MEMORY | OXORB_LITE_TCP..=OXORB_LITE_MEMORY | OXORB_LITE_RT_TCP..=OXORB_LITE_RT_MEMORY
+        )
+    }
 
     /// The name of a known tag.
     pub fn name(tag: u32) -> Option<&'static str> {
@@ -190,12 +206,15 @@ pub mod profile_tag {
             0x5441_4f05 => "TAO COIOP",
             TAO_SCIOP => "TAO SCIOP (SCTP)",
             OXORB_MEMORY => "OxORB memory",
+            OXORB_SHM => "OxORB shared memory",
             OXORB_LITE_TCP => "OxORB GIOPlite over TCP",
             OXORB_LITE_UNIX => "OxORB GIOPlite over UNIX sockets",
             OXORB_LITE_MEMORY => "OxORB GIOPlite over memory",
+            OXORB_LITE_SHM => "OxORB GIOPlite over shared memory",
             OXORB_LITE_RT_TCP => "OxORB GIOPlite/RT over TCP",
             OXORB_LITE_RT_UNIX => "OxORB GIOPlite/RT over UNIX sockets",
             OXORB_LITE_RT_MEMORY => "OxORB GIOPlite/RT over memory",
+            OXORB_LITE_RT_SHM => "OxORB GIOPlite/RT over shared memory",
             0x4f43_4902 => "OCI HTIOP (HTTP tunnel)",
             0x3039 => "Tandem NSKFS",
             0x303a => "Tandem NSKPW",

@@ -9,13 +9,14 @@
 //!   textual forms, [`describe`] explains them.
 //! * [`SystemException`] is the 40 standard exceptions with the table of minor codes ([`minor`]).
 //! * **Service contexts**: [`ServiceContexts`] is the list of a received message.
-//!   [`CodeSetContext`], [`Qos`], [`PolicyValues`] and the priorities of RT-CORBA are contents of
-//!   its members.
+//!   [`CodeSetContext`] and those of [`contexts`] (priority, deadline, quality of service) are
+//!   contents of its members.
 //! * Octets that cannot be read yield [`Malformed`].
 #![forbid(unsafe_code)]
 
 pub mod code_sets;
 pub mod components;
+pub mod contexts;
 pub mod corbaloc;
 pub mod describe;
 #[doc(hidden)]
@@ -34,7 +35,7 @@ mod place_profile;
 mod policy_values;
 mod priorities;
 mod protocol_properties;
-mod riop;
+mod socket_identity;
 mod system_exception;
 mod url;
 mod version;
@@ -43,6 +44,7 @@ pub use bidirectional::{MAX_LISTEN_POINTS, listen_points, parse_listen_points};
 pub use code_sets::{CodeSetComponent, CodeSetComponentInfo, CodeSetContext};
 pub use components::TaggedComponent;
 pub use context::{MAX_CONTEXTS, ServiceContext, ServiceContexts, context_id, write_contexts};
+pub use contexts::{CommunicationClass, Qos, Urgency};
 pub use corbaloc::{Corbaloc, Corbaname};
 pub use iiop_profile::{IiopEndpoint, IiopProfile};
 pub use ior::{Ior, IorError, TaggedProfile, profile_tag, write_octets};
@@ -55,14 +57,13 @@ pub use policy_values::{
 };
 pub use priorities::{
     Few, PriorityBand, PriorityBands, PriorityModel, PriorityModelPolicy, RtPolicyValue, TooMany,
-    parse_priority_context, parse_priority_range_context, policies_component, priority_context,
-    priority_range_context,
+    parse_priority_range_context, policies_component, priority_range_context,
 };
 pub use protocol_properties::{
     MAX_MMAP_NAME, MAX_PROTOCOLS, Protocol, ProtocolProperties, SharedMemoryProtocolProperties,
     TcpProtocolProperties, UnixDomainProtocolProperties,
 };
-pub use riop::{CommunicationClass, Qos, Urgency};
+pub use socket_identity::{NotAnIdentity, SocketIdentity};
 pub use system_exception::{CompletionStatus, SystemException, SystemExceptionKind};
 pub use url::{ReferenceError, Url, parse_reference};
 pub use version::Version;

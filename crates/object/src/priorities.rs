@@ -242,12 +242,6 @@ pub fn policies_component(policies: &[RtPolicyValue]) -> TaggedComponent {
     }
 }
 
-/// The octets of the service context RTCorbaPriority (id 10), in our byte order of encapsulations.
-pub const fn priority_context(priority: i16) -> [u8; 4] {
-    let [high, low] = priority.to_be_bytes();
-    [0, 0, high, low]
-}
-
 /// The octets of the service context RTCorbaPriorityRange (id 11): the band of a connection (RT-CORBA 1.2, 5.14).
 pub const fn priority_range_context(low: i16, high: i16) -> [u8; 6] {
     let ([low_0, low_1], [high_0, high_1]) = (low.to_be_bytes(), high.to_be_bytes());
@@ -262,15 +256,6 @@ pub fn parse_priority_range_context(data: &[u8]) -> Result<PriorityBand, Malform
     let mut d = Decoder::encapsulated(data, Dialect::GIOP_1_2)?;
     let (low, high) = (d.short()?, d.short()?);
     Ok(PriorityBand { low, high })
-}
-
-/// The priority in a service context RTCorbaPriority.
-///
-/// # Errors
-/// Octets that are no encapsulation of a `short`.
-#[inline]
-pub fn parse_priority_context(data: &[u8]) -> Result<i16, Malformed> {
-    Ok(Decoder::encapsulated(data, Dialect::GIOP_1_2)?.short()?)
 }
 
 #[cfg(test)]
@@ -355,8 +340,6 @@ mod tests {
                 server_priority: 7,
             }))
         );
-        assert_eq!(parse_priority_context(&[1, 0, 5, 1]), Ok(0x0105));
-        assert_eq!(parse_priority_context(&priority_context(-2)), Ok(-2));
     }
 
     /// TAO's GIOP has no properties of its own; those of UIOP are two `long`s, those of SHMIOP end with two strings

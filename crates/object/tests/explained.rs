@@ -4,7 +4,8 @@ use oxorb_cdr::{ByteOrder, Dialect, Encoder};
 use oxorb_object::components::tag;
 use oxorb_object::describe::{self, Content, ExplainedComponent};
 use oxorb_object::{
-    IiopEndpoint, IiopProfile, Ior, TaggedComponent, TaggedProfile, Version, profile_tag,
+    IiopEndpoint, IiopProfile, Ior, PlaceProfile, SocketIdentity, TaggedComponent, TaggedProfile,
+    Version, profile_tag,
 };
 use oxorb_testkit::octets;
 
@@ -257,6 +258,62 @@ fn the_socket_beside_a_port_is_explained() {
         shown(&components[0]),
         ["host: here", "socket: /tmp/omni-me/1"]
     );
+}
+
+#[test]
+fn the_identity_of_a_socket_is_explained() {
+    let identity = SocketIdentity {
+        host: [0xab; 16],
+        users: 4026531837,
+        uid: 1000,
+        device: 0xfd01,
+        inode: 77,
+    };
+    let component = TaggedComponent::oxorb_socket("/run/bank", &identity);
+    let fields = shown(&self::component(component.tag, component.data));
+    let expected = [
+        "socket: /run/bank".to_owned(),
+        format!("host: {} (since its start)", "ab".repeat(16)),
+        "server: uid 1000 of user namespace 4026531837".to_owned(),
+        "within: device 0xfd01, inode 77".to_owned(),
+    ];
+    assert_eq!(fields, expected);
+    let profile = |tag, place: &str| {
+        let components = vec![TaggedComponent::tao_sockets([("/a", 1)].into_iter())];
+        let place = place.to_owned();
+        let object_key = b"key".to_vec();
+        let profile = PlaceProfile {
+            tag,
+            version: Version::V1_2,
+            place,
+            object_key,
+            components,
+        };
+        explained(profile.to_profile())
+    };
+    let place = format!("/run/bank|{identity}");
+    let Content::Unix {
+        path,
+        identity: told,
+        ..
+    } = profile(profile_tag::OXORB_LITE_UNIX, &place)
+    else {
+        panic!()
+    };
+    assert_eq!((path.as_str(), told.len()), ("/run/bank", 3));
+    let Content::Placed {
+        place, components, ..
+    } = profile(profile_tag::OXORB_LITE_RT_TCP, "host:1")
+    else {
+        panic!()
+    };
+    assert_eq!(place, "host:1");
+    assert_eq!(shown(&components[0]), ["address: /a, priority 1"]);
+    let cut = TaggedProfile {
+        tag: profile_tag::OXORB_MEMORY,
+        data: vec![0, 1],
+    };
+    assert!(matches!(explained(cut), Content::Malformed { .. }));
 }
 
 #[test]

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use oxorb_cdr::{Decoder, Dialect};
 
-use crate::{Malformed, ServiceContexts, context_id};
+use crate::{Malformed, ServiceContext, ServiceContexts, context_id};
 
 /// What the caller of an operation says about its quality of service.
 ///
@@ -102,7 +102,7 @@ impl Qos {
     /// Octets of the context.
     pub const OCTETS: usize = 28;
 
-    /// The octets of the service context [`context_id::RIOP`]. Allocates nothing.
+    /// Returns the octets of the service context [`context_id::RIOP`]. Allocates nothing.
     pub fn encode(&self) -> [u8; Self::OCTETS] {
         let mut octets = [0; Self::OCTETS];
         octets[1] = VERSION;
@@ -136,7 +136,15 @@ impl Qos {
         })
     }
 
-    /// What the contexts of a request say; `None` where that is nothing, or nothing readable.
+    /// Returns the service context with these octets.
+    pub const fn context(octets: &[u8; Self::OCTETS]) -> ServiceContext<'_> {
+        ServiceContext {
+            id: context_id::RIOP,
+            data: octets,
+        }
+    }
+
+    /// Returns what the contexts of a request say; `None` where that is nothing, or nothing readable.
     #[inline]
     pub fn of(contexts: &ServiceContexts<'_>) -> Option<Qos> {
         if contexts.is_empty() {

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use oxorb_cdr::{Decoder, Dialect};
-use oxorb_object::ServiceContexts;
+use oxorb_cdr::{Decoder, Dialect, Encoder};
+use oxorb_object::{ServiceContext, ServiceContexts};
 
 use crate::order::ulong_from;
 use crate::{
-    CancelRequest, FrameContext, Header, LocateReply, LocateRequest, MessageType, Misbehaviour,
-    Reply, Request, Terms, Violation, Wire,
+    Begun, CancelRequest, FrameContext, Header, LocateReply, LocateRequest, MessageType,
+    Misbehaviour, Reply, ReplyStatus, Request, Terms, Violation, Wire, begin_reply,
 };
 
 /// A whole message, header included, fragments already joined.
@@ -122,6 +122,21 @@ impl<'a> Frame<'a> {
         Wire::of(messaging, self.header.version)
     }
 
+    /// Starts the Reply to this Request in an empty encoder, as [`Wire::begin_reply`] does with [`wire`](Self::wire).
+    #[inline(always)]
+    pub fn begin_reply(
+        &self,
+        e: &mut Encoder<'_>,
+        id: u32,
+        status: ReplyStatus,
+        contexts: &[ServiceContext<'_>],
+    ) -> Begun {
+        match self.context {
+            None => begin_reply(e, self.header.version, id, status, contexts),
+            Some(context) => context.begin_reply(e, id, status, contexts),
+        }
+    }
+
     /// A decoder over the whole message that starts right after the header. Use
     /// [`Decoder::at`] with a `body` offset to read arguments or results.
     #[inline]
@@ -233,7 +248,7 @@ impl<'a> Frame<'a> {
     #[inline]
     pub(crate) fn body_after(&self, fields_end: usize) -> usize {
         if self.header.version.minor >= 2 {
-            fields_end.next_multiple_of(8).min(self.bytes.len())
+            (fields_end.wrapping_add(7) & !7).min(self.bytes.len())
         } else {
             fields_end
         }

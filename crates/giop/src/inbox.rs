@@ -18,6 +18,7 @@ use partial::Partials;
 mod cancels;
 mod other;
 mod partial;
+mod usual;
 
 /// The receiving half of a connection: octets in, whole messages out, fragments joined.
 ///
@@ -101,7 +102,7 @@ impl Inbox {
     /// Returns this inbox, empty, for messages of `wire`. Allocates only for another protocol than GIOP.
     pub fn speaking(self, wire: Wire) -> Self {
         Self {
-            other: Reading::of(wire, &self.limits).map(|reading| Box::new(Other::new(reading))),
+            other: Reading::of(wire).map(|reading| Box::new(Other::new(reading))),
             ..self
         }
     }
@@ -387,6 +388,8 @@ impl Inbox {
             {
                 self.remember_capacity();
                 self.cancels.clear();
+                // No more of it is waited for; nobody may poll before the next read.
+                self.awaited = 0;
                 core::mem::take(&mut self.buffer)
             }
             Announced::InBuffer(header) => {
@@ -503,10 +506,18 @@ impl Inbox {
     /// Drops the announced message.
     #[inline]
     fn release(&mut self) {
-        match core::mem::replace(&mut self.announced, Announced::Nothing) {
-            Announced::InBuffer(header) => self.consume(header.total()),
-            Announced::Joined(_) => self.release_joined(),
+        // Read in place: all of it is more than what is needed.
+        match &self.announced {
             Announced::Nothing => {}
+            Announced::InBuffer(header) => {
+                let total = header.total();
+                self.announced = Announced::Nothing;
+                self.consume(total);
+            }
+            Announced::Joined(_) => {
+                self.announced = Announced::Nothing;
+                self.release_joined();
+            }
         }
     }
 

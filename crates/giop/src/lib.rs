@@ -23,41 +23,47 @@
 #[doc(hidden)]
 pub mod fuzz;
 
+mod alias_table;
 mod aliases;
 mod control;
+mod forms;
 mod fragments;
 mod frame;
 mod header;
 mod inbox;
 mod limits;
 mod locate;
+mod message_type;
 mod messaging;
 mod order;
 mod reply;
 mod request;
 mod session;
 mod target;
+mod usual;
 mod violation;
 mod wire;
-mod write;
 
+pub use alias_table::{Aliased, Numbered, PreparedTarget};
 pub use aliases::Aliases;
 pub use control::{CancelRequest, cancel_request, close_connection, message_error};
+pub use forms::{BareRequest, ReplyForm};
 pub use fragments::{Fragments, Piece};
 pub use frame::{Frame, Message};
-pub use header::{Header, MessageType};
+pub use header::{Begun, Header, finish, finish_at};
 pub use inbox::{Inbox, Reading};
 pub use limits::{Limits, setting};
 pub use locate::{
     LocateReply, LocateRequest, LocateStatus, begin_locate_reply, locate_reply, locate_request,
 };
-pub use messaging::{Alias, FrameContext, Framing, Messaging, Needs, Short, Table, Terms};
+pub use message_type::MessageType;
+pub use messaging::{Alias, AliasAt, FrameContext, Framing, Messaging, Needs, Short, Terms};
 pub use reply::{Reply, ReplyStatus, begin_reply, system_exception_reply};
 pub use request::{
     Request, RequestHeader, Response, begin_request, read_operation, write_operation,
 };
 pub use session::{Contradiction, Incoming, Outgoing, RequestIds, Told};
 pub use target::{AddressingDisposition, IorView, ProfileView, Target, TargetAddress};
+pub use usual::{Form, Head};
 pub use violation::{Answer, Misbehaviour, Side, Unsupported, Violation};
 pub use wire::Wire;
-pub use write::{Begun, finish, finish_at};

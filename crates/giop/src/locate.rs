@@ -5,7 +5,7 @@ use core::fmt;
 use oxorb_cdr::Encoder;
 use oxorb_object::Version;
 
-use crate::{Begun, Frame, MessageType, Target, TargetAddress, Violation, finish, write};
+use crate::{Begun, Frame, MessageType, Target, TargetAddress, Violation, finish, header};
 
 /// A received LocateRequest.
 #[derive(Clone, Copy, Debug)]
@@ -118,7 +118,7 @@ pub fn locate_request(
     id: u32,
     target: TargetAddress<'_>,
 ) -> Result<(), Violation> {
-    write::header(e, version, MessageType::LOCATE_REQUEST);
+    header::begin(e, version, MessageType::LOCATE_REQUEST);
     e.ulong(id);
     if version >= Version::V1_2 {
         target.write(e);
@@ -144,7 +144,7 @@ pub fn begin_locate_reply(
         }
         other => other,
     };
-    write::header(e, version, MessageType::LOCATE_REPLY);
+    header::begin(e, version, MessageType::LOCATE_REPLY);
     e.ulong(id);
     e.ulong(status.0);
     Begun::unaligned(e)

@@ -1,6 +1,5 @@
 //! The trait of protocols that carry CORBA's messages, and what their messages hold beyond GIOP's.
 
-use core::any::Any;
 use core::fmt;
 use core::ops::Deref;
 use std::sync::Arc;
@@ -9,15 +8,16 @@ use oxorb_cdr::{ByteOrder, Dialect, Encoder};
 use oxorb_object::{ServiceContext, Version};
 
 use crate::{
-    Begun, CancelRequest, Frame, Header, Limits, LocateReply, LocateRequest, LocateStatus,
-    MessageType, Reply, ReplyStatus, Request, RequestHeader, TargetAddress, Violation, Wire,
+    Aliased, BareRequest, Begun, CancelRequest, Form, Frame, Header, LocateReply, LocateRequest,
+    LocateStatus, MessageType, Numbered, Reply, ReplyForm, ReplyStatus, Request, RequestHeader,
+    TargetAddress, Violation, Wire,
 };
 
 /// A protocol that carries CORBA's messages in octets of its own form.
 ///
 /// The messages are GIOP's: requests, replies, locating, cancelling, closing. A messaging decides how their header fields
-/// look on the wire. It does no I/O and holds no state: one `static` of it serves all connections. What it has to remember
-/// of the messages of one connection stands in a [`Table`], which the inboxes of the connection share.
+/// look on the wire. It does no I/O and holds no state: one `static` of it serves all connections. What the aliases of a
+/// connection stand for, in a protocol that [has some](Needs::aliases), is remembered by its inboxes.
 ///
 /// GIOP itself is no implementation of this trait: it is built into [`Wire`](crate::Wire), [`Frame`] and
 /// [`Inbox`](crate::Inbox), which ask a `Messaging` for every other protocol. Implementations are checked by the
@@ -59,6 +59,12 @@ pub trait Messaging: fmt::Debug + Send + Sync + 'static {
         None
     }
 
+    /// Returns where usual Requests and Replies have what differs among them, so that a client writes and reads them
+    /// without asking for each. `None`, the default: it asks. Only for a protocol of [`version`](Self::version) 1.2.
+    fn form(&self) -> Option<&'static Form> {
+        None
+    }
+
     /// Returns what is wrong with a message that starts so and is larger than a limit allows: `limit`, unless the
     /// protocol knows better.
     fn oversized(&self, start: &[u8], limit: Violation) -> Violation {
@@ -66,11 +72,13 @@ pub trait Messaging: fmt::Debug + Send + Sync + 'static {
         limit
     }
 
-    /// Makes what one connection remembers of the messages received. `None`, the default: each message is understood
-    /// alone.
-    fn table(&self, limits: &Limits) -> Option<Arc<dyn Table>> {
-        let _ = limits;
-        None
+    /// Reads what a Request says of aliases, and nothing else. The default is for protocols without.
+    ///
+    /// # Errors
+    /// A [`Violation`] for names that cannot be read.
+    fn numbered<'f>(&self, frame: &Frame<'f>) -> Result<Numbered<'f>, Violation> {
+        let _ = frame;
+        Ok(Numbered::default())
     }
 
     /// Reads the header fields of a Request. Allocates nothing.
@@ -131,6 +139,12 @@ pub trait Messaging: fmt::Debug + Send + Sync + 'static {
         contexts: &[ServiceContext<'_>],
     ) -> Begun;
 
+    /// Returns the octets of usual Replies, so that they are written without this messaging. `None`, the default: it is
+    /// asked to [begin](Self::begin_reply) each.
+    fn reply_form(&self) -> Option<ReplyForm> {
+        None
+    }
+
     /// Starts a LocateRequest in an empty encoder. No body follows.
     fn begin_locate_request(
         &self,
@@ -190,37 +204,29 @@ pub struct Framing {
     pub size_at: u8,
     /// Fewest octets after the header of a Request or Reply.
     pub least: u8,
+    /// Places of the alias, in protocols that know some.
+    pub alias: Option<AliasAt>,
 }
 
-/// What one connection remembers of the messages it received, for a messaging whose messages refer to earlier ones.
-///
-/// Shared by the inboxes of the connection, which show it each whole Request in the order of arrival. Several threads read
-/// a connection one after another, never at once; but a table that locks does so for each message, so that entries which
-/// are set once and then only read are better.
-pub trait Table: Send + Sync {
-    /// Takes a message in: remembers what it defines, and returns what it refers to. A message may be shown twice,
-    /// as the last one that was.
-    ///
-    /// # Errors
-    /// A [`Violation`] when it refers to something unknown, or defines more than the limits of the table allow.
-    fn arrived(&self, frame: &Frame<'_>) -> Result<Option<&Arc<FrameContext>>, Violation>;
-
-    /// Returns what a Request refers to that defines nothing and refers to something known. `None`, the default: the
-    /// message is to be [taken in](Self::arrived).
-    fn known(&self, request: &[u8], order: ByteOrder) -> Option<&Arc<FrameContext>> {
-        let _ = (request, order);
-        None
-    }
-
-    /// Returns the number of octets the table holds.
-    fn memory(&self) -> usize;
+/// Places of an alias in the second eight octets of a Request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AliasAt {
+    /// Offset of the number, an unsigned short.
+    pub number_at: u8,
+    /// Offset of the octet that tells whether object key and operation follow in full.
+    pub names_at: u8,
+    /// Bits of that octet that are set where they do.
+    pub names: u8,
+    /// Form of a Request that has nothing but an alias.
+    pub bare: BareRequest,
 }
 
 /// How to understand the messages of a connection that does not speak GIOP: their messaging, and what a message refers to.
 #[derive(Debug)]
 pub struct FrameContext {
     messaging: &'static dyn Messaging,
-    known: Option<Box<dyn Any + Send + Sync>>,
+    reply: Option<ReplyForm>,
+    aliased: Option<Aliased>,
 }
 
 impl FrameContext {
@@ -228,15 +234,17 @@ impl FrameContext {
     pub fn new(messaging: &'static dyn Messaging) -> Self {
         Self {
             messaging,
-            known: None,
+            reply: messaging.reply_form(),
+            aliased: None,
         }
     }
 
-    /// Returns the context of messages that refer to what the messaging knows as `known`.
-    pub fn knowing(messaging: &'static dyn Messaging, known: impl Any + Send + Sync) -> Self {
+    /// Returns the context of messages with an alias that stands for `aliased`.
+    pub(crate) fn of_alias(messaging: &'static dyn Messaging, aliased: Aliased) -> Self {
         Self {
             messaging,
-            known: Some(Box::new(known)),
+            reply: messaging.reply_form(),
+            aliased: Some(aliased),
         }
     }
 
@@ -252,20 +260,34 @@ impl FrameContext {
         self.messaging
     }
 
-    /// Returns what the message refers to, if it is a `T`.
+    /// Starts the Reply to a message, as [`Wire::begin_reply`] does.
+    #[inline(always)]
+    pub(crate) fn begin_reply(
+        &self,
+        e: &mut Encoder<'_>,
+        id: u32,
+        status: ReplyStatus,
+        contexts: &[ServiceContext<'_>],
+    ) -> Begun {
+        if contexts.is_empty()
+            && let Some(form) = &self.reply
+            && let Some(begun) = form.begin(e, id, status)
+        {
+            return begun;
+        }
+        self.messaging.begin_reply(e, id, status, contexts)
+    }
+
+    /// Returns what the alias of the message stands for, if it has one.
     #[inline]
-    pub fn known<T: Any>(&self) -> Option<&T> {
-        self.known.as_ref()?.downcast_ref()
+    pub fn aliased(&self) -> Option<&Aliased> {
+        self.aliased.as_ref()
     }
 }
 
 impl PartialEq for FrameContext {
     fn eq(&self, other: &Self) -> bool {
-        let known = |context: &Self| {
-            let known = context.known.as_ref();
-            known.map(|known| core::ptr::from_ref(&**known).cast::<()>())
-        };
-        self.messaging.name() == other.messaging.name() && known(self) == known(other)
+        self.messaging.name() == other.messaging.name() && self.aliased == other.aliased
     }
 }
 

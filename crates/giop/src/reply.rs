@@ -6,7 +6,7 @@ use oxorb_cdr::Encoder;
 use oxorb_object::{ServiceContext, ServiceContexts, SystemException, Version, write_contexts};
 
 use crate::order::{ulong_from, ulong_octets};
-use crate::{Begun, Frame, Header, MessageType, Violation, finish, write};
+use crate::{Begun, Frame, Header, MessageType, Violation, finish, header};
 
 /// A received Reply, borrowed from its frame.
 #[derive(Clone, Copy, Debug)]
@@ -163,7 +163,7 @@ pub fn begin_reply(
 fn start_1_2(e: &Encoder<'_>, version: Version, id: u32, status: ReplyStatus) -> [u8; BODY_AT] {
     let order = e.order();
     let mut start = [0; BODY_AT];
-    start[..Header::LEN].copy_from_slice(&write::header_octets(e, version, MessageType::REPLY));
+    start[..Header::LEN].copy_from_slice(&header::octets_of(e, version, MessageType::REPLY));
     start[Header::LEN..STATUS_AT].copy_from_slice(&ulong_octets(order, id));
     start[STATUS_AT..CONTEXTS_AT].copy_from_slice(&ulong_octets(order, status.0));
     start
@@ -184,7 +184,7 @@ fn begin_any(
         write_contexts(e, contexts);
         Begun::aligned(e)
     } else {
-        write::header(e, version, MessageType::REPLY);
+        header::begin(e, version, MessageType::REPLY);
         let status = if status == ReplyStatus::LOCATION_FORWARD_PERM {
             ReplyStatus::LOCATION_FORWARD
         } else {

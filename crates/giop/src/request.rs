@@ -6,7 +6,7 @@ use oxorb_object::{ServiceContext, ServiceContexts, Version, write_contexts};
 use crate::order::{ulong_from, ulong_octets};
 use crate::{
     Alias, Begun, Frame, Header, MessageType, Misbehaviour, Target, TargetAddress, Terms,
-    Violation, write,
+    Violation, header,
 };
 
 /// A received Request, borrowed from its frame.
@@ -36,6 +36,11 @@ impl<'a> Request<'a> {
     #[inline(always)]
     pub fn parse(frame: &Frame<'a>) -> Result<Self, Violation> {
         if let Some(context) = frame.context {
+            if let Some(aliased) = context.aliased()
+                && let Some(request) = aliased.bare().read(frame, aliased)
+            {
+                return Ok(request);
+            }
             return context.messaging().request(frame);
         }
         if frame.header.kind == MessageType::REQUEST
@@ -63,8 +68,7 @@ impl<'a> Request<'a> {
     #[inline(always)]
     fn parse_common(frame: &Frame<'a>) -> Option<Self> {
         let (bytes, order) = (frame.bytes, frame.header.order);
-        let ulong = |at: usize| Some(ulong_from(order, *bytes.get(at..)?.first_chunk()?) as usize);
-        let start: &[u8; KEY_AT] = bytes.first_chunk()?;
+        let (start, rest) = bytes.split_first_chunk::<KEY_AT>()?;
         let [
             ..,
             id0,
@@ -79,23 +83,26 @@ impl<'a> Request<'a> {
             0,
             _,
             _,
-            _,
-            _,
-            _,
-            _,
+            l0,
+            l1,
+            l2,
+            l3,
         ] = *start
         else {
             return None; // the two zeros are AddressingDisposition::KEY
         };
-        let key_end = KEY_AT.checked_add(ulong(KEY_AT - 4)?)?;
-        let key = bytes.get(KEY_AT..key_end)?;
-        let operation_at = key_end.next_multiple_of(4) + 4;
-        let operation_end = operation_at.checked_add(ulong(operation_at - 4)?)?;
-        let operation = operation_name(bytes.get(operation_at..operation_end)?)?;
-        let contexts_at = operation_end.next_multiple_of(4);
-        if ulong(contexts_at)? != 0 {
+        let length = ulong_from(order, [l0, l1, l2, l3]) as usize;
+        let key = rest.get(..length)?;
+        let rest = rest.get(aligned(length)..)?;
+        let (length, rest) = rest.split_first_chunk()?;
+        let length = ulong_from(order, *length) as usize;
+        let operation = operation_name(rest.get(..length)?)?;
+        let rest = rest.get(aligned(length)..)?;
+        let (count, rest) = rest.split_first_chunk()?;
+        if u32::from_ne_bytes(*count) != 0 {
             return None;
         }
+        let contexts_end = bytes.len() - rest.len();
         Some(Self {
             id: ulong_from(order, [id0, id1, id2, id3]),
             response: Response::from_flags(flags),
@@ -103,7 +110,7 @@ impl<'a> Request<'a> {
             operation,
             contexts: ServiceContexts::none(order),
             has_terms: false,
-            body: frame.body_after(contexts_at + 4),
+            body: frame.body_after(contexts_end),
         })
     }
 
@@ -186,6 +193,13 @@ impl<'a> Request<'a> {
         };
         Ok((request, principal))
     }
+}
+
+/// Returns the next multiple of 4 after the length of a slice that is there.
+#[inline(always)]
+const fn aligned(length: usize) -> usize {
+    // No slice is so long that this overflows.
+    length.wrapping_add(3) & !3
 }
 
 /// Whether a client waits for an answer, and for which moment on the server.
@@ -281,7 +295,7 @@ pub fn begin_request(e: &mut Encoder<'_>, version: Version, header: &RequestHead
     if version >= Version::V1_2 {
         begin_1_2(e, version, header)
     } else {
-        write::header(e, version, MessageType::REQUEST);
+        header::begin(e, version, MessageType::REQUEST);
         write_contexts(e, header.contexts);
         e.ulong(header.id);
         e.boolean(header.response.expected());
@@ -300,7 +314,7 @@ pub fn begin_request(e: &mut Encoder<'_>, version: Version, header: &RequestHead
 fn begin_1_2(e: &mut Encoder<'_>, version: Version, header: &RequestHeader<'_>) -> Begun {
     let order = e.order();
     let mut start = [0; KEY_AT];
-    start[..Header::LEN].copy_from_slice(&write::header_octets(e, version, MessageType::REQUEST));
+    start[..Header::LEN].copy_from_slice(&header::octets_of(e, version, MessageType::REQUEST));
     start[Header::LEN..FLAGS_AT].copy_from_slice(&ulong_octets(order, header.id));
     start[FLAGS_AT] = header.response.flags();
     if let TargetAddress::Key(key) = header.key {

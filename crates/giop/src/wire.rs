@@ -3,8 +3,9 @@
 use oxorb_cdr::{ByteOrder, Dialect, Encoder};
 use oxorb_object::{ServiceContext, SystemException, Version};
 
+use crate::header::finish_other;
 use crate::{
-    Begun, LocateStatus, Messaging, Needs, ReplyStatus, RequestHeader, Short, TargetAddress,
+    Begun, Form, LocateStatus, Messaging, Needs, ReplyStatus, RequestHeader, Short, TargetAddress,
     Violation, begin_locate_reply, begin_reply, begin_request, cancel_request, close_connection,
     finish, locate_request, message_error,
 };
@@ -60,6 +61,15 @@ impl Wire {
         match self {
             Self::Giop(_) => "giop",
             Self::Other(messaging) => messaging.name(),
+        }
+    }
+
+    /// Returns the form of usual requests and replies, if they have one.
+    pub fn form(self) -> Option<&'static Form> {
+        match self {
+            Self::Giop(Version::V1_2) => Some(&Form::GIOP_1_2),
+            Self::Giop(_) => None,
+            Self::Other(messaging) => messaging.form(),
         }
     }
 
@@ -125,7 +135,7 @@ impl Wire {
     pub fn finish(self, e: &mut Encoder<'_>, begun: Begun) -> Result<(), Violation> {
         match self {
             Self::Giop(_) => finish(e, begun),
-            Self::Other(messaging) => messaging.finish(e, begun),
+            Self::Other(messaging) => finish_other(e, begun, messaging),
         }
     }
 

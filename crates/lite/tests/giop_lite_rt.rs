@@ -343,7 +343,7 @@ fn numbers_are_bounded_and_keep_their_meaning() {
     assert_eq!(
         violation(GIOP_LITE_RT, &twice),
         Violation::Peer(Misbehaviour::Undefined {
-            protocol: "GIOPlite/RT 1",
+            protocol: "giop-lite-rt",
             what: "second meaning of alias",
             value: 5,
         })

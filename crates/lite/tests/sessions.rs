@@ -21,3 +21,25 @@ proptest! {
         fuzz::session(&data);
     }
 }
+
+/// The entry points of the fuzz targets of this crate, on their seeds and every change of one octet of each.
+#[test]
+fn fuzz_entry_points_take_their_seeds() {
+    for (folder, run) in [
+        ("lite", fuzz::receive as fn(&[u8])),
+        ("sessions", fuzz::session),
+    ] {
+        let folder = format!("{}/../../fuzz/seeds/{folder}", env!("CARGO_MANIFEST_DIR"));
+        for seed in std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{folder}: {error}")) {
+            let mut seed = std::fs::read(seed.unwrap().path()).unwrap();
+            run(&seed);
+            for at in 0..seed.len() {
+                for change in [1, 0x10, 0x80, 0xFF] {
+                    seed[at] ^= change;
+                    run(&seed);
+                    seed[at] ^= change;
+                }
+            }
+        }
+    }
+}

@@ -222,7 +222,7 @@ impl Way {
             max_partial_octets: 16 << 10,
             ..Limits::default()
         };
-        let reading = Reading::of(wire, &limits);
+        let reading = Reading::of(wire);
         Self {
             inbox: Inbox::new(&limits).continuing(reading.as_ref()),
             reading,

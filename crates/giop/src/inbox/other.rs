@@ -3,7 +3,8 @@
 use core::fmt;
 use std::sync::Arc;
 
-use crate::{Frame, FrameContext, Header, Limits, MessageType, Messaging, Table, Violation, Wire};
+use crate::alias_table::AliasTable;
+use crate::{AliasAt, Frame, FrameContext, Header, MessageType, Messaging, Violation, Wire};
 use oxorb_cdr::ByteOrder;
 
 /// How the messages of one connection that does not speak GIOP are read: their messaging, and what it remembers of them.
@@ -17,19 +18,19 @@ pub struct Reading {
     usual: Option<Usual>,
     /// Context of messages that refer to nothing.
     alone: Arc<FrameContext>,
-    table: Option<Arc<dyn Table>>,
+    aliases: Option<Arc<AliasTable>>,
 }
 
 impl Reading {
     /// Returns how messages of `wire` are read on a new connection. `None` for GIOP, which needs no help.
-    pub fn of(wire: Wire, limits: &Limits) -> Option<Self> {
+    pub fn of(wire: Wire) -> Option<Self> {
         let messaging = wire.messaging()?;
         Some(Self {
             messaging,
             start: messaging.start(),
             usual: Usual::of(messaging),
             alone: Arc::new(FrameContext::new(messaging)),
-            table: messaging.table(limits),
+            aliases: AliasTable::of(messaging).map(Arc::new),
         })
     }
 
@@ -74,6 +75,7 @@ struct Usual {
     least: u8,
     /// Header of a Request without octets.
     header: Header,
+    alias: Option<AliasPlace>,
 }
 
 impl Usual {
@@ -101,6 +103,7 @@ impl Usual {
                 len: messaging.start() as u8,
                 size: 0,
             },
+            alias: framing.alias.map(AliasPlace::of),
         })
     }
 
@@ -148,31 +151,34 @@ impl Other {
         self.reading.messaging.oversized(start, limit)
     }
 
-    /// Keeps what a whole message refers to, if no table is needed for that, or the table knows it. `false`: it may have
+    /// Keeps what a whole message of the usual kind refers to, if it is known. `false`: it may have
     /// [arrived](Self::arrived) with something new.
     #[inline(always)]
     pub(super) fn refers(&mut self, header: Header, bytes: &[u8]) -> bool {
-        match &self.reading.table {
-            Some(table) if header.kind == MessageType::REQUEST => {
-                let Some(known) = table.known(bytes, header.order) else {
-                    return false;
-                };
-                // Messages that follow each other often refer to the same: then nothing is counted.
-                if !Arc::ptr_eq(known, &self.announced) {
-                    replace(&mut self.announced, known);
-                }
-                true
-            }
-            _ => true,
+        let Some(aliases) = &self.reading.aliases else {
+            return true;
+        };
+        if header.kind != MessageType::REQUEST {
+            return true;
         }
+        let place = (self.reading.usual.as_ref()).and_then(|usual| usual.alias.as_ref());
+        let number = place.and_then(|place| place.read(bytes));
+        let Some(known) = number.and_then(|number| aliases.get(number)) else {
+            return false;
+        };
+        // Messages that follow each other often refer to the same: then nothing is counted.
+        if !Arc::ptr_eq(known, &self.announced) {
+            replace(&mut self.announced, known);
+        }
+        true
     }
 
-    /// Shows a whole Request to the table, and keeps what it refers to.
+    /// Shows a whole Request to the aliases, and keeps what it refers to.
     pub(super) fn arrived(&mut self, header: Header, bytes: &[u8]) -> Result<(), Violation> {
         if header.kind != MessageType::REQUEST {
             return Ok(());
         }
-        let Some(table) = &self.reading.table else {
+        let Some(aliases) = &self.reading.aliases else {
             return Ok(());
         };
         let frame = Frame {
@@ -180,8 +186,7 @@ impl Other {
             bytes,
             context: Some(&self.reading.alone),
         };
-        let known = table.arrived(&frame)?.unwrap_or(&self.reading.alone);
-        // Messages that follow each other often refer to the same: then nothing is counted.
+        let known = aliases.learn(&frame)?.unwrap_or(&self.reading.alone);
         if !Arc::ptr_eq(known, &self.announced) {
             self.announced = Arc::clone(known);
         }
@@ -206,8 +211,43 @@ impl Other {
     }
 
     pub(super) fn memory(&self) -> usize {
-        let table = self.reading.table.as_ref();
-        table.map_or(0, |table| table.memory())
+        let aliases = self.reading.aliases.as_ref();
+        aliases.map_or(0, |aliases| aliases.memory())
+    }
+}
+
+/// Where usual Requests have an alias, as [`Usual`] has it of headers.
+#[derive(Clone, Copy)]
+struct AliasPlace {
+    /// Bits of the second eight octets that are set where object key and operation follow in full.
+    names: u64,
+    /// Place of the first bit of the number.
+    number: u8,
+}
+
+impl AliasPlace {
+    fn of(at: AliasAt) -> Self {
+        let place = |at: u8| 8 * (at & 7);
+        Self {
+            names: u64::from(at.names) << place(at.names_at),
+            number: place(at.number_at),
+        }
+    }
+
+    /// Returns the alias of a Request, unless it names something in full or is too short to have one.
+    #[inline(always)]
+    fn read(&self, request: &[u8]) -> Option<u16> {
+        let [_, _, _, _, _, _, _, _, rest @ ..] = request.first_chunk::<16>()?;
+        let word = u64::from_le_bytes(*rest);
+        if word & self.names != 0 {
+            return None;
+        }
+        // The place becomes a shift: nothing is left to check.
+        let number = (word >> (self.number & 63)) as u16;
+        Some(match ByteOrder::NATIVE {
+            ByteOrder::Little => number,
+            ByteOrder::Big => number.swap_bytes(),
+        })
     }
 }
 

@@ -5,6 +5,9 @@ use oxorb_giop::{MessageType, Misbehaviour, Unsupported, Violation};
 /// Octets of a header.
 pub(super) const LEN: usize = 5;
 
+/// Offset of the size.
+pub(super) const SIZE_AT: usize = 0;
+
 /// Offset of the first number of a message.
 pub(super) const FIELDS_AT: usize = 8;
 

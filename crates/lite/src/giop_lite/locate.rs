@@ -18,7 +18,7 @@ pub(super) fn begin_request(e: &mut Encoder<'_>, id: u32, target: TargetAddress<
     let key = target.key();
     start(e, MessageType::LOCATE_REQUEST, id, key.len() as u32);
     e.copy_octets(key);
-    Begun::unaligned(e)
+    Begun::unaligned(e).plain(header::LEN as u8, header::SIZE_AT as u8)
 }
 
 /// Starts a LocateReply. A permanent forward goes as one for now, as in a Reply.
@@ -28,7 +28,7 @@ pub(super) fn begin_reply(e: &mut Encoder<'_>, id: u32, status: LocateStatus) ->
         other => other,
     };
     start(e, MessageType::LOCATE_REPLY, id, status.0);
-    Begun::unaligned(e)
+    Begun::unaligned(e).plain(header::LEN as u8, header::SIZE_AT as u8)
 }
 
 /// Reads a LocateRequest.

@@ -17,15 +17,16 @@ mod request;
 
 use oxorb_cdr::{ByteOrder, Dialect, Encoder};
 use oxorb_giop::{
-    Begun, CancelRequest, Frame, Framing, Header, LocateReply, LocateRequest, LocateStatus,
-    MessageType, Messaging, Needs, Reply, ReplyStatus, Request, RequestHeader, Short,
+    Begun, CancelRequest, Form, Frame, Framing, Header, LocateReply, LocateRequest, LocateStatus,
+    MessageType, Messaging, Needs, Reply, ReplyForm, ReplyStatus, Request, RequestHeader, Short,
     TargetAddress, Violation, finish_at,
 };
 use oxorb_object::{ServiceContext, Version};
 
 use crate::octets::expect;
 
-use header::{LEN, oversized, parse};
+use header::{FIELDS_AT, LEN, SIZE_AT, oversized, parse};
+use native::Native;
 
 /// GIOPlite, which remembers nothing.
 #[derive(Debug)]
@@ -73,9 +74,25 @@ impl Messaging for GiopLite {
             order_at: None,
             kind_at: 4,
             request: MessageType::REQUEST.0,
-            size_at: 0,
-            least: (header::FIELDS_AT + 4 - LEN) as u8,
+            size_at: SIZE_AT as u8,
+            least: (FIELDS_AT + 4 - LEN) as u8,
+            alias: None,
         })
+    }
+
+    fn form(&self) -> Option<&'static Form> {
+        const FORM: &Form = &Form {
+            header: LEN as u8,
+            size_at: 0,
+            id_at: header::FIELDS_AT as u8,
+            reply: [0, 0, 0, 0, MessageType::REPLY.0, 0, 0, 0],
+            mask: [0, 0, 0, 0, u8::MAX, 0, 0, 0],
+            // The status.
+            zeros_at: header::FIELDS_AT as u8 + 4,
+            zeros: 4,
+            body: reply::BODY_AT as u8,
+        };
+        Some(FORM)
     }
 
     fn oversized(&self, start: &[u8], limit: Violation) -> Violation {
@@ -85,6 +102,12 @@ impl Messaging for GiopLite {
     fn request<'f>(&self, frame: &Frame<'f>) -> Result<Request<'f>, Violation> {
         expect(frame, MessageType::REQUEST)?;
         request::parse(frame.bytes)
+    }
+
+    fn request_id(&self, frame: &Frame<'_>) -> u32 {
+        Native(frame.bytes)
+            .ulong("the request id", FIELDS_AT)
+            .unwrap_or(0)
     }
 
     fn reply<'f>(&self, frame: &Frame<'f>) -> Result<Reply<'f>, Violation> {
@@ -121,6 +144,10 @@ impl Messaging for GiopLite {
         reply::begin(e, id, status)
     }
 
+    fn reply_form(&self) -> Option<ReplyForm> {
+        Some(reply::FORM)
+    }
+
     fn begin_locate_request(
         &self,
         e: &mut Encoder<'_>,
@@ -135,7 +162,7 @@ impl Messaging for GiopLite {
     }
 
     fn finish(&self, e: &mut Encoder<'_>, begun: Begun) -> Result<(), Violation> {
-        finish_at(e, begun, LEN, 0)
+        finish_at(e, begun, LEN, SIZE_AT)
     }
 
     fn cancel(&self, _: ByteOrder, id: u32) -> Option<Short> {

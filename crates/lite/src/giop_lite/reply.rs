@@ -1,7 +1,7 @@
 //! Replies of GIOPlite.
 
 use oxorb_cdr::{ByteOrder, Encoder};
-use oxorb_giop::{Begun, MessageType, Reply, ReplyStatus, Violation};
+use oxorb_giop::{Begun, MessageType, Reply, ReplyForm, ReplyStatus, Violation};
 use oxorb_object::ServiceContexts;
 
 use super::header::{self, FIELDS_AT};
@@ -10,7 +10,23 @@ use super::native::Native;
 /// Offset of the status.
 const STATUS_AT: usize = FIELDS_AT + 4;
 /// Offset of the body.
-const BODY_AT: usize = STATUS_AT + 4;
+pub(super) const BODY_AT: usize = STATUS_AT + 4;
+
+/// The octets of a Reply up to its body.
+pub(super) const FORM: ReplyForm = {
+    let [a, b, c, d, e] = header::octets(MessageType::REPLY, 0);
+    ReplyForm {
+        octets: [a, b, c, d, e, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+        short: BODY_AT == ReplyForm::SHORT,
+        id_at: FIELDS_AT as u8,
+        status_at: match ByteOrder::NATIVE {
+            ByteOrder::Little => STATUS_AT as u8,
+            ByteOrder::Big => STATUS_AT as u8 + 3,
+        },
+        header: header::LEN as u8,
+        size_at: header::SIZE_AT as u8,
+    }
+};
 
 /// Starts a Reply. Service contexts are left out, and a permanent forward goes as one for now: GIOPlite has neither.
 #[inline]
@@ -24,7 +40,7 @@ pub(super) fn begin(e: &mut Encoder<'_>, id: u32, status: ReplyStatus) -> Begun 
     start[FIELDS_AT..STATUS_AT].copy_from_slice(&id.to_ne_bytes());
     start[STATUS_AT..].copy_from_slice(&status.0.to_ne_bytes());
     e.copy_octets(&start);
-    Begun::unaligned(e)
+    Begun::unaligned(e).plain(header::LEN as u8, header::SIZE_AT as u8)
 }
 
 /// Reads a Reply.

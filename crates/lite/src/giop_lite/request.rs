@@ -30,7 +30,7 @@ pub(super) fn begin(e: &mut Encoder<'_>, request: &RequestHeader<'_>) -> Begun {
     e.ulong(request.operation.len() as u32 + 1);
     e.copy_octets(request.operation.as_bytes());
     e.octet(0);
-    Begun::unaligned(e)
+    Begun::unaligned(e).plain(header::LEN as u8, header::SIZE_AT as u8)
 }
 
 /// Reads a Request.
@@ -39,6 +39,43 @@ pub(super) fn begin(e: &mut Encoder<'_>, request: &RequestHeader<'_>) -> Begun {
 /// [`Violation`] for fields that end early, and an operation name that is none.
 #[inline]
 pub(super) fn parse(message: &[u8]) -> Result<Request<'_>, Violation> {
+    match parse_common(message) {
+        Some(request) => Ok(request),
+        None => parse_any(message),
+    }
+}
+
+/// Reads a Request whose operation has an ASCII name, in fewer steps than it takes to find out what is wrong with another.
+#[inline(always)]
+fn parse_common(message: &[u8]) -> Option<Request<'_>> {
+    let (start, rest) = message.split_first_chunk::<KEY_AT>()?;
+    let [.., i0, i1, i2, i3, flags, _, _, _, l0, l1, l2, l3] = *start;
+    let length = u32::from_ne_bytes([l0, l1, l2, l3]) as usize;
+    let key = rest.get(..length)?;
+    // The key begins aligned; no slice is so long that this overflows.
+    let rest = rest.get(length.wrapping_add(3) & !3..)?;
+    let (length, rest) = rest.split_first_chunk()?;
+    let length = u32::from_ne_bytes(*length) as usize;
+    let [name @ .., 0] = rest.get(..length)? else {
+        return None;
+    };
+    if name.is_empty() {
+        return None;
+    }
+    Some(Request {
+        id: u32::from_ne_bytes([i0, i1, i2, i3]),
+        response: response(flags),
+        target: Target::Key(key),
+        operation: plain_str(name)?,
+        contexts: ServiceContexts::none(ByteOrder::NATIVE),
+        has_terms: false,
+        body: message.len() - rest.len() + length,
+    })
+}
+
+/// Reads any Request, or names what is wrong with it.
+#[cold]
+fn parse_any(message: &[u8]) -> Result<Request<'_>, Violation> {
     let fields = Native(message);
     let id = fields.ulong("the request id", FIELDS_AT)?;
     let flags = fields.octets("the response flags", FLAGS_AT, 1)?;

@@ -41,16 +41,27 @@ pub(crate) fn parse(start: &[u8; LEN]) -> Result<(ByteOrder, MessageType, u32), 
 /// Returns the header of a message of this size, which counts the octets after the header. `fields` are the two octets
 /// whose meaning depends on the kind.
 #[inline]
-pub(crate) fn octets(order: ByteOrder, kind: MessageType, fields: [u8; 2], size: u32) -> [u8; LEN] {
+pub(crate) const fn octets(
+    order: ByteOrder,
+    kind: MessageType,
+    fields: [u8; 2],
+    size: u32,
+) -> [u8; LEN] {
     let [s0, s1, s2, s3] = ulong_octets(order, size);
     let [f0, f1] = fields;
-    let mark = u8::from(order.flag());
+    let mark = order.flag() as u8;
     [mark, VERSION | kind.0, f0, f1, s0, s1, s2, s3]
+}
+
+/// Returns a header as the first of sixteen octets, the others 0.
+pub(super) const fn padded(header: [u8; LEN]) -> [u8; 16] {
+    let [a, b, c, d, e, f, g, h] = header;
+    [a, b, c, d, e, f, g, h, 0, 0, 0, 0, 0, 0, 0, 0]
 }
 
 /// Returns the octets of an unsigned long.
 #[inline]
-pub(crate) fn ulong_octets(order: ByteOrder, value: u32) -> [u8; 4] {
+pub(crate) const fn ulong_octets(order: ByteOrder, value: u32) -> [u8; 4] {
     match order {
         ByteOrder::Big => value.to_be_bytes(),
         ByteOrder::Little => value.to_le_bytes(),

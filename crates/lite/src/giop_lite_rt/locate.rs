@@ -5,7 +5,7 @@ use oxorb_giop::{
     Begun, LocateReply, LocateRequest, LocateStatus, MessageType, Target, TargetAddress, Violation,
 };
 
-use super::header::ID_AT;
+use super::header::{self, ID_AT};
 use super::reply::{REST_AT, start};
 use crate::octets::{octets, ulong};
 
@@ -18,13 +18,13 @@ pub(crate) fn begin_request(e: &mut Encoder<'_>, id: u32, target: TargetAddress<
     start(e, MessageType::LOCATE_REQUEST, [0; 2], id);
     e.ulong(key.len() as u32);
     e.copy_octets(key);
-    Begun::unaligned(e)
+    Begun::unaligned(e).plain(header::LEN as u8, header::SIZE_AT as u8)
 }
 
 /// Starts a LocateReply.
 pub(crate) fn begin_reply(e: &mut Encoder<'_>, id: u32, status: LocateStatus) -> Begun {
     start(e, MessageType::LOCATE_REPLY, [status.0 as u8, 0], id);
-    Begun::unaligned(e)
+    Begun::unaligned(e).plain(header::LEN as u8, header::SIZE_AT as u8)
 }
 
 /// Reads a LocateRequest.

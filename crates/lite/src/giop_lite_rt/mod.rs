@@ -14,27 +14,26 @@
 mod control;
 mod header;
 mod locate;
-mod names;
 mod reply;
 mod request;
 mod terms;
 
-use std::sync::Arc;
-
 use oxorb_cdr::{ByteOrder, Encoder};
 use oxorb_giop::{
-    Begun, CancelRequest, Frame, Framing, Header, Limits, LocateReply, LocateRequest, LocateStatus,
-    MessageType, Messaging, Needs, Reply, ReplyStatus, Request, RequestHeader, Short, Table,
-    TargetAddress, Terms, Violation, finish_at,
+    AliasAt, Begun, CancelRequest, Form, Frame, Framing, Header, LocateReply, LocateRequest,
+    LocateStatus, MessageType, Messaging, Needs, Numbered, Reply, ReplyForm, ReplyStatus, Request,
+    RequestHeader, Short, TargetAddress, Terms, Violation, finish_at,
 };
 use oxorb_object::{ServiceContext, Version};
 
-use crate::octets::expect;
+use crate::octets::{expect, ulong_from};
 
 use header::{LEN, SIZE_AT, parse};
-use names::{Names, Pair};
+/// Aliases that a connection has: 0 to 1,023.
+pub(crate) const NUMBERS: u16 = 1024;
 
-pub(crate) use names::{NUMBERS, PAIR_OCTETS};
+/// Most octets that object key and operation of an alias have together.
+pub(crate) const PAIR_OCTETS: usize = 256;
 
 /// GIOPlite/RT, whose connections remember what their numbers stand for.
 #[derive(Debug)]
@@ -80,17 +79,54 @@ impl Messaging for GiopLiteRt {
             request: header::VERSION,
             size_at: SIZE_AT as u8,
             least: header::LEAST as u8,
+            alias: Some(AliasAt {
+                number_at: request::NUMBER_AT as u8,
+                names_at: request::FOLLOWS_AT as u8,
+                names: request::NAMES,
+                bare: request::BARE,
+            }),
         })
     }
 
-    fn table(&self, _: &Limits) -> Option<Arc<dyn Table>> {
-        Some(Arc::new(Names::new(crate::GIOP_LITE_RT)))
+    fn form(&self) -> Option<&'static Form> {
+        const FORM: &Form = &Form {
+            header: LEN as u8,
+            size_at: SIZE_AT as u8,
+            id_at: header::ID_AT as u8,
+            // Byte order and kind; status and what follows are 0.
+            reply: [
+                ByteOrder::NATIVE.flag() as u8,
+                header::VERSION | MessageType::REPLY.0,
+                0,
+                0,
+                0,
+                0,
+                0,
+                0,
+            ],
+            mask: [u8::MAX, u8::MAX, u8::MAX, u8::MAX, 0, 0, 0, 0],
+            zeros_at: 0,
+            zeros: 0,
+            body: reply::REST_AT as u8,
+        };
+        Some(FORM)
+    }
+
+    fn numbered<'f>(&self, frame: &Frame<'f>) -> Result<Numbered<'f>, Violation> {
+        request::numbered(frame.bytes, frame.header.order)
     }
 
     fn request<'f>(&self, frame: &Frame<'f>) -> Result<Request<'f>, Violation> {
         expect(frame, MessageType::REQUEST)?;
-        let pair = frame.context.and_then(|context| context.known::<Pair>());
-        request::parse(frame.bytes, frame.header.order, pair)
+        let meaning = frame.context.and_then(|context| context.aliased());
+        request::parse(frame.bytes, frame.header.order, meaning)
+    }
+
+    fn request_id(&self, frame: &Frame<'_>) -> u32 {
+        let start = frame.bytes.first_chunk::<{ reply::REST_AT }>();
+        start.map_or(0, |[.., i0, i1, i2, i3]| {
+            ulong_from(frame.header.order, [*i0, *i1, *i2, *i3])
+        })
     }
 
     #[inline]
@@ -130,6 +166,10 @@ impl Messaging for GiopLiteRt {
         contexts: &[ServiceContext<'_>],
     ) -> Begun {
         reply::begin(e, id, status, contexts)
+    }
+
+    fn reply_form(&self) -> Option<ReplyForm> {
+        Some(reply::FORM)
     }
 
     fn begin_locate_request(

@@ -1,7 +1,7 @@
 //! Replies of GIOPlite/RT.
 
 use oxorb_cdr::{ByteOrder, Decoder, Dialect, Encoder};
-use oxorb_giop::{Begun, MessageType, Misbehaviour, Reply, ReplyStatus, Violation};
+use oxorb_giop::{Begun, MessageType, Misbehaviour, Reply, ReplyForm, ReplyStatus, Violation};
 use oxorb_object::{ServiceContext, ServiceContexts, write_contexts};
 
 use super::header::{self, ID_AT, NAME, ulong_octets};
@@ -10,8 +10,26 @@ use crate::octets::{octets, ulong_from};
 /// Offset of what follows the request id.
 pub(crate) const REST_AT: usize = ID_AT + 4;
 
+/// Offset of the status.
+const STATUS_AT: usize = 2;
+
 /// Service contexts follow.
 const CONTEXTS: u8 = 1;
+
+/// The octets of a Reply up to its body.
+pub(super) const FORM: ReplyForm = ReplyForm {
+    octets: header::padded(header::octets(
+        ByteOrder::NATIVE,
+        MessageType::REPLY,
+        [0; 2],
+        0,
+    )),
+    short: REST_AT == ReplyForm::SHORT,
+    id_at: ID_AT as u8,
+    status_at: STATUS_AT as u8,
+    header: header::LEN as u8,
+    size_at: header::SIZE_AT as u8,
+};
 
 /// Starts a Reply.
 #[inline]
@@ -25,7 +43,7 @@ pub(crate) fn begin(
         return begin_long(e, id, status, contexts);
     }
     start(e, MessageType::REPLY, [status.0 as u8, 0], id);
-    Begun::unaligned(e)
+    Begun::unaligned(e).plain(header::LEN as u8, header::SIZE_AT as u8)
 }
 
 /// Starts a Reply with service contexts.
@@ -38,7 +56,7 @@ fn begin_long(
 ) -> Begun {
     start(e, MessageType::REPLY, [status.0 as u8, CONTEXTS], id);
     write_contexts(e, contexts);
-    Begun::unaligned(e)
+    Begun::unaligned(e).plain(header::LEN as u8, header::SIZE_AT as u8)
 }
 
 /// Writes a header and a request id.

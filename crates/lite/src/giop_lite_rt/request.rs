@@ -2,12 +2,12 @@
 
 use oxorb_cdr::{ByteOrder, Decoder, Dialect, Encoder, plain_str};
 use oxorb_giop::{
-    Begun, MessageType, Misbehaviour, Request, RequestHeader, Response, Target, Terms, Violation,
+    Aliased, BareRequest, Begun, MessageType, Misbehaviour, Numbered, Request, RequestHeader,
+    Response, Target, Terms, Violation,
 };
 use oxorb_object::ServiceContexts;
 
 use super::header::{self, ID_AT, NAME, ulong_octets, ushort_from, ushort_octets};
-use super::names::Pair;
 use super::terms;
 use crate::octets::{octets, ulong, ulong_from};
 
@@ -21,10 +21,13 @@ pub(crate) const NO_NUMBER: u16 = u16::MAX;
 const NO_PRIORITY: i16 = -1;
 
 /// Offset of the number.
-const NUMBER_AT: usize = ID_AT + 4;
+pub(super) const NUMBER_AT: usize = ID_AT + 4;
+
+/// Offset of the octet that tells what follows.
+pub(super) const FOLLOWS_AT: usize = FIXED - 1;
 
 /// Object key and operation follow in full.
-const NAMES: u8 = 1;
+pub(super) const NAMES: u8 = 1;
 /// A deadline follows: nanoseconds from the moment the request was written.
 const DEADLINE: u8 = 2;
 /// Service contexts follow.
@@ -36,13 +39,29 @@ const DEADLINE_OCTETS: usize = 8;
 /// Nanoseconds of a unit of `TimeT`.
 pub(super) const UNIT: u64 = 100;
 
+/// Requests with an alias, without a priority, and with nothing that follows.
+pub(super) const BARE: BareRequest = {
+    let fields = NO_PRIORITY.to_ne_bytes();
+    let same = header::octets(ByteOrder::NATIVE, MessageType::REQUEST, fields, 0);
+    let mut mask = [0; FIXED];
+    // Byte order, version with kind, and the priority.
+    mask.split_at_mut(4).0.copy_from_slice(&[u8::MAX; 4]);
+    mask[FOLLOWS_AT] = u8::MAX;
+    BareRequest {
+        mask,
+        same: header::padded(same),
+        id_at: ID_AT as u8,
+        flags_at: FOLLOWS_AT as u8 - 1,
+    }
+};
+
 /// Starts a Request. The arguments start at a multiple of 8.
 #[inline]
 pub(crate) fn begin(e: &mut Encoder<'_>, request: &RequestHeader<'_>) -> Begun {
     match request.alias {
         Some(alias) if alias.known && request.contexts.is_empty() && request.terms.is_none() => {
             start(e, request, alias.number, NO_PRIORITY, 0);
-            Begun::unaligned(e)
+            Begun::unaligned(e).plain(header::LEN as u8, header::SIZE_AT as u8)
         }
         _ => begin_long(e, request),
     }
@@ -65,7 +84,7 @@ fn start(
     start[ID_AT..NUMBER_AT].copy_from_slice(&ulong_octets(order, request.id));
     start[NUMBER_AT..NUMBER_AT + 2].copy_from_slice(&ushort_octets(order, number));
     start[FIXED - 2] = request.response.flags();
-    start[FIXED - 1] = follows;
+    start[FOLLOWS_AT] = follows;
     e.copy_octets(&start);
 }
 
@@ -109,10 +128,10 @@ fn begin_long(e: &mut Encoder<'_>, request: &RequestHeader<'_>) -> Begun {
             e.copy_octets(context.data);
         }
     }
-    Begun::aligned(e)
+    Begun::aligned(e).plain(header::LEN as u8, header::SIZE_AT as u8)
 }
 
-/// Reads a Request; `pair` is what its number stands for.
+/// Reads a Request; `meaning` is what its number stands for.
 ///
 /// # Errors
 /// [`Violation`] for fields that end early, an operation name that is none, and a number that stands for nothing.
@@ -120,7 +139,7 @@ fn begin_long(e: &mut Encoder<'_>, request: &RequestHeader<'_>) -> Begun {
 pub(crate) fn parse<'a>(
     message: &'a [u8],
     order: ByteOrder,
-    pair: Option<&'a Pair>,
+    meaning: Option<&'a Aliased>,
 ) -> Result<Request<'a>, Violation> {
     let Some(start) = message.first_chunk::<FIXED>() else {
         return Err(octets(message, "the fields of a request", 0, FIXED).unwrap_err());
@@ -129,13 +148,13 @@ pub(crate) fn parse<'a>(
     let has_terms = has_terms(order, [p0, p1], follows);
     let id = ulong_from(order, [i0, i1, i2, i3]);
     if follows == 0
-        && let Some(pair) = pair
+        && let Some(meaning) = meaning
     {
         return Ok(Request {
             id,
             response: Response::from_flags(flags),
-            target: Target::Key(pair.key()),
-            operation: pair.operation(),
+            target: Target::Key(meaning.key()),
+            operation: meaning.operation(),
             contexts: ServiceContexts::none(order),
             has_terms,
             body: FIXED,
@@ -151,7 +170,7 @@ pub(crate) fn parse<'a>(
         body: FIXED,
     };
     let number = ushort_from(order, [n0, n1]);
-    parse_long(message, order, pair, request, number, follows)
+    parse_long(message, order, meaning, request, number, follows)
 }
 
 /// Whether a Request has a priority, in the fields of its header, or a deadline.
@@ -188,7 +207,7 @@ fn deadline(message: &[u8], order: ByteOrder) -> Result<u64, Violation> {
 fn parse_long<'a>(
     message: &'a [u8],
     order: ByteOrder,
-    pair: Option<&'a Pair>,
+    meaning: Option<&'a Aliased>,
     mut request: Request<'a>,
     number: u16,
     follows: u8,
@@ -211,9 +230,9 @@ fn parse_long<'a>(
         request.operation = operation;
         at = end;
     } else {
-        let pair = pair.ok_or(Violation::Peer(Misbehaviour::UnknownAlias { number }))?;
-        request.target = Target::Key(pair.key());
-        request.operation = pair.operation();
+        let meaning = meaning.ok_or(Violation::Peer(Misbehaviour::UnknownAlias { number }))?;
+        request.target = Target::Key(meaning.key());
+        request.operation = meaning.operation();
     }
     if follows & CONTEXTS != 0 {
         let mut fields = Decoder::new(message, order, Dialect::new(2)).at(at);
@@ -222,21 +241,6 @@ fn parse_long<'a>(
     }
     request.body = at.next_multiple_of(8).min(message.len());
     Ok(request)
-}
-
-/// Returns the number of a request that names nothing.
-#[inline]
-pub(crate) fn known(message: &[u8], order: ByteOrder) -> Option<u16> {
-    let [.., n0, n1, _, follows] = *message.first_chunk::<FIXED>()?;
-    (follows & NAMES == 0).then(|| ushort_from(order, [n0, n1]))
-}
-
-/// What a request says of numbers.
-pub(crate) struct Numbered<'a> {
-    /// The number; `None`: names only.
-    pub(crate) number: Option<u16>,
-    /// Object key and operation, where the request has them in full.
-    pub(crate) names: Option<(&'a [u8], &'a str)>,
 }
 
 /// Reads what a request says of numbers, and nothing else.

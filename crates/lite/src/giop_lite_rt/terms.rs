@@ -1,9 +1,8 @@
 //! Priority and deadline, which GIOP carries as service contexts.
 
 use oxorb_giop::{RequestHeader, Terms};
-use oxorb_object::{
-    PolicyValues, ServiceContext, context_id, parse_priority_context, policy_type, time_value,
-};
+use oxorb_object::contexts::Priority;
+use oxorb_object::{PolicyValues, ServiceContext, context_id, policy_type, time_value};
 
 /// Service contexts that the header carries instead, by their places in the list.
 #[derive(Clone, Copy, Default)]
@@ -45,7 +44,7 @@ pub(super) fn of(request: &RequestHeader<'_>) -> (Terms, Carried) {
 }
 
 fn priority(context: &ServiceContext<'_>) -> Option<i16> {
-    let priority = parse_priority_context(context.data).ok()?;
+    let priority = Priority::parse(context.data).ok()?.0;
     (priority >= 0).then_some(priority)
 }
 

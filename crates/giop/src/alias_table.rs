@@ -1,0 +1,240 @@
+//! Numbers for object keys and operations, as one connection's server remembers them.
+
+use core::fmt;
+use core::mem;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use crate::{BareRequest, Frame, FrameContext, Messaging, Misbehaviour, Side, Violation};
+
+/// Most aliases that a connection has in any protocol.
+pub(crate) const MOST: u16 = 1024;
+
+/// Aliases that memory is made for at a time.
+const AT_ONCE: usize = 32;
+
+/// Object key and operation that an alias stands for, and what a server found out about them once for all requests that
+/// name them so.
+#[derive(Debug)]
+pub struct Aliased {
+    key: Box<[u8]>,
+    operation: Box<str>,
+    bare: BareRequest,
+    target: OnceLock<PreparedTarget>,
+    listed: OnceLock<Listed>,
+}
+
+/// Address of an object as an adapter reads it out of a key: words whose meaning is the adapter's.
+pub type PreparedTarget = [u64; 3];
+
+/// Place of an operation in a list of names.
+#[derive(Clone, Copy, Debug)]
+struct Listed {
+    /// Address of the list, which is there as long as the process.
+    list: usize,
+    place: usize,
+}
+
+impl Aliased {
+    fn new(key: &[u8], operation: &str, bare: BareRequest) -> Self {
+        Self {
+            key: key.into(),
+            operation: operation.into(),
+            bare,
+            target: OnceLock::new(),
+            listed: OnceLock::new(),
+        }
+    }
+
+    /// Returns the object key.
+    #[inline]
+    pub fn key(&self) -> &[u8] {
+        &self.key
+    }
+
+    /// Returns the operation.
+    #[inline]
+    pub fn operation(&self) -> &str {
+        &self.operation
+    }
+
+    /// Returns the form of Requests that have the alias and nothing else.
+    #[inline(always)]
+    pub(crate) fn bare(&self) -> &BareRequest {
+        &self.bare
+    }
+
+    /// Returns what an adapter [found](Self::prepare) in the key.
+    #[inline]
+    pub fn target(&self) -> Option<&PreparedTarget> {
+        self.target.get()
+    }
+
+    /// Remembers what an adapter found in the key, which follows from the octets of the key alone. The first such call
+    /// counts.
+    #[cold]
+    pub fn prepare(&self, target: PreparedTarget) {
+        let _ = self.target.set(target);
+    }
+
+    /// Returns the place of the operation in a list of names where [`list`](Self::list) told it for this very list.
+    #[inline]
+    pub fn place_in(&self, list: &'static [&'static str]) -> Option<usize> {
+        let listed = self.listed.get()?;
+        // A shorter list of this address has the same names as far as it goes.
+        let same = listed.list == list.as_ptr().addr() && listed.place < list.len();
+        same.then_some(listed.place)
+    }
+
+    /// Remembers the place of the operation in a list of names. The first such call counts.
+    #[cold]
+    pub fn list(&self, list: &'static [&'static str], place: usize) {
+        let list = list.as_ptr().addr();
+        let _ = self.listed.set(Listed { list, place });
+    }
+}
+
+/// Compares what the alias stands for.
+impl PartialEq for Aliased {
+    fn eq(&self, other: &Self) -> bool {
+        self.key == other.key && self.operation == other.operation
+    }
+}
+
+impl Eq for Aliased {}
+
+/// What a Request says of aliases.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Numbered<'a> {
+    /// The alias that it uses or defines; `None`: it has names only.
+    pub number: Option<u16>,
+    /// Object key and operation, where the request has them in full.
+    pub names: Option<(&'a [u8], &'a str)>,
+}
+
+/// Meanings of some aliases that follow each other: each is set once.
+type Some32 = [OnceLock<Arc<FrameContext>>; AT_ONCE];
+
+/// What the aliases of one connection stand for. An alias never changes its meaning, so that readers take no lock.
+///
+/// Shared by the inboxes of the connection, which show it each whole Request in the order of arrival. Several threads read
+/// a connection one after another, never at once.
+pub(crate) struct AliasTable {
+    messaging: &'static dyn Messaging,
+    bare: BareRequest,
+    /// Number of aliases that may be defined.
+    most: u16,
+    /// Most octets of a key and an operation.
+    longest: u16,
+    known: [OnceLock<Box<Some32>>; MOST as usize / AT_ONCE],
+    /// Octets held besides those of this struct.
+    octets: AtomicUsize,
+}
+
+impl AliasTable {
+    /// Returns the table of a new connection: no alias is defined. `None` for a protocol without aliases, or that does not say
+    /// where they are.
+    pub(crate) fn of(messaging: &'static dyn Messaging) -> Option<Self> {
+        let needs = messaging.needs();
+        let at = messaging.framing()?.alias?;
+        (needs.aliases > 0).then(|| Self {
+            messaging,
+            bare: at.bare,
+            most: needs.aliases.min(MOST),
+            longest: needs.alias_octets,
+            known: [const { OnceLock::new() }; MOST as usize / AT_ONCE],
+            octets: AtomicUsize::new(0),
+        })
+    }
+
+    /// Returns the context of requests that use this alias, if it was defined.
+    #[inline(always)]
+    pub(crate) fn get(&self, number: u16) -> Option<&Arc<FrameContext>> {
+        let number = usize::from(number);
+        let some = self.known.get(number / AT_ONCE)?.get()?;
+        some[number % AT_ONCE].get()
+    }
+
+    /// Takes a whole Request in: remembers what it defines, and returns the context of what it refers to. A request may be
+    /// shown twice, as the last one that was.
+    ///
+    /// # Errors
+    /// A [`Violation`] when it refers to something unknown, or defines more than the limits allow.
+    #[inline(never)]
+    pub(crate) fn learn(&self, frame: &Frame<'_>) -> Result<Option<&Arc<FrameContext>>, Violation> {
+        let said = self.messaging.numbered(frame)?;
+        let Some(number) = said.number else {
+            return Ok(None);
+        };
+        if let Some((key, operation)) = said.names {
+            self.define(number, key, operation)?;
+        }
+        match self.get(number) {
+            Some(known) => Ok(Some(known)),
+            None => Err(Violation::Peer(Misbehaviour::UnknownAlias { number })),
+        }
+    }
+
+    /// Has an alias stand for this object key and operation. Allocates when it is new.
+    #[cold]
+    fn define(&self, number: u16, key: &[u8], operation: &str) -> Result<(), Violation> {
+        let octets = key.len() + operation.len();
+        if number >= self.most {
+            return Err(beyond(
+                "alias of an object key and operation",
+                number.into(),
+                u64::from(self.most) - 1,
+            ));
+        }
+        if octets > usize::from(self.longest) {
+            let what = "octets of an object key and operation that get an alias";
+            return Err(beyond(what, octets as u64, self.longest.into()));
+        }
+        let place = usize::from(number);
+        let some = self.known[place / AT_ONCE].get_or_init(|| {
+            self.octets
+                .fetch_add(mem::size_of::<Some32>(), Ordering::Relaxed);
+            Box::new([const { OnceLock::new() }; AT_ONCE])
+        });
+        let known = some[place % AT_ONCE].get_or_init(|| {
+            let held = octets + mem::size_of::<FrameContext>();
+            self.octets.fetch_add(held, Ordering::Relaxed);
+            let meaning = Aliased::new(key, operation, self.bare);
+            Arc::new(FrameContext::of_alias(self.messaging, meaning))
+        });
+        let same = known
+            .aliased()
+            .is_some_and(|known| known.key() == key && known.operation() == operation);
+        match same {
+            true => Ok(()),
+            false => Err(Violation::Peer(Misbehaviour::Undefined {
+                protocol: self.messaging.name(),
+                what: "second meaning of alias",
+                value: u32::from(number),
+            })),
+        }
+    }
+
+    /// Returns the number of octets held.
+    pub(crate) fn memory(&self) -> usize {
+        mem::size_of::<Self>() + self.octets.load(Ordering::Relaxed)
+    }
+}
+
+fn beyond(what: &'static str, size: u64, limit: u64) -> Violation {
+    Violation::Limit {
+        what,
+        size,
+        limit,
+        setting: "fixed",
+        side: Side::Received,
+    }
+}
+
+impl fmt::Debug for AliasTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AliasTable")
+            .field("memory", &self.memory())
+            .finish_non_exhaustive()
+    }
+}

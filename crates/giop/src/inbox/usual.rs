@@ -1,0 +1,27 @@
+//! Usual replies, of which a client knows where they have what differs among them.
+
+use super::{Announced, Inbox};
+use crate::Form;
+
+impl Inbox {
+    /// Drops the message announced before, and returns whether nothing arrived behind it.
+    #[inline(always)]
+    pub fn is_clear(&mut self) -> bool {
+        self.release();
+        self.buffer.is_empty()
+    }
+
+    /// Announces what was just read into a [clear](Self::is_clear) inbox if it is the usual reply to request `id` and
+    /// nothing else. Otherwise [`poll`](Self::poll) says what it is.
+    #[inline(always)]
+    pub fn announce_reply(&mut self, form: &Form, id: u32) -> bool {
+        debug_assert!(matches!(self.announced, Announced::Nothing) && self.start == 0);
+        match form.read_reply(&self.buffer, id) {
+            Some(header) if self.buffer.len() <= self.limits.max_message => {
+                self.announced = Announced::InBuffer(header);
+                true
+            }
+            _ => false,
+        }
+    }
+}

@@ -35,6 +35,10 @@ impl fmt::Display for Scheme {
 /// its own, always in one form, and takes them apart; everybody else passes them on. Cheap to
 /// clone.
 ///
+/// Behind a `|` may stand what tells the server from others that have the same name:
+/// `unix:/run/bank|uid=7`. The transport verifies it when it connects, and people are not shown it.
+/// An address without it leads to whoever has the name.
+///
 /// ```
 /// use oxorb_transport::{Address, tcp};
 ///
@@ -77,12 +81,43 @@ impl Address {
     }
 
     /// Returns the text that people expect in logs and errors: without its scheme for TCP, which is
-    /// what everybody assumes.
+    /// what everybody assumes, and without what is verified.
     pub fn for_people(&self) -> &str {
+        let named = self.named();
         match self.scheme() {
-            "tcp" => self.place(),
-            _ => &self.text,
+            "tcp" => &named[self.scheme + 1..],
+            _ => named,
         }
+    }
+
+    /// Returns the transport's own part without what is verified.
+    pub fn name(&self) -> &str {
+        &self.named()[self.scheme + 1..]
+    }
+
+    /// Returns the address that leads to whoever has the name.
+    #[must_use]
+    pub fn bare(&self) -> Address {
+        Self {
+            text: self.named().into(),
+            scheme: self.scheme,
+        }
+    }
+
+    /// Returns what is verified, if anything is.
+    pub fn verified(&self) -> Option<&str> {
+        self.text.split_once('|').map(|(_, verified)| verified)
+    }
+
+    /// Reports whether a connection to it reaches the server at `own`, an address of that server's
+    /// own making.
+    pub fn leads_to(&self, own: &Address) -> bool {
+        self.text == own.text || (self.verified().is_none() && *self.text == *own.named())
+    }
+
+    fn named(&self) -> &str {
+        let end = self.text.find('|').unwrap_or(self.text.len());
+        &self.text[..end]
     }
 }
 
@@ -131,3 +166,31 @@ impl fmt::Debug for AddressError {
 }
 
 impl std::error::Error for AddressError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(text: &str) -> Address {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn what_is_verified_tells_servers_of_one_name_apart() {
+        let own = at("unix:/run/bank|uid=7");
+        assert!(at("unix:/run/bank|uid=7").leads_to(&own));
+        assert!(at("unix:/run/bank").leads_to(&own), "whoever is there");
+        for other in ["unix:/run/bank|uid=8", "unix:/run/b", "mem:/run/bank"] {
+            assert!(!at(other).leads_to(&own), "{other}");
+        }
+        assert!(!at("unix:/run/bank|uid=7").leads_to(&at("unix:/run/bank")));
+        assert_eq!((own.name(), own.place()), ("/run/bank", "/run/bank|uid=7"));
+        assert_eq!(own.for_people(), "unix:/run/bank");
+        assert_eq!(
+            (own.verified(), own.bare().verified()),
+            (Some("uid=7"), None)
+        );
+        assert_eq!(own.bare(), at("unix:/run/bank"));
+        assert_eq!(at("tcp:h:1").for_people(), "h:1");
+    }
+}

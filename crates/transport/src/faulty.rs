@@ -1,13 +1,12 @@
 //! A link that misbehaves as told.
 
 use std::io::{self, IoSlice};
-use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::{Facts, Link, PeerId, Properties, WriteError};
+use crate::{Link, WriteError};
 
 /// What goes wrong. The default is nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -155,10 +154,6 @@ impl<L: Link> Link for Faulty<L> {
         Ok(())
     }
 
-    fn set_read_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        self.inner.set_read_timeout(timeout)
-    }
-
     fn set_write_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
         *self
             .write_timeout
@@ -167,45 +162,7 @@ impl<L: Link> Link for Faulty<L> {
         self.inner.set_write_timeout(timeout)
     }
 
-    fn close(&self) {
-        self.inner.close();
-    }
-
-    fn close_read(&self) {
-        self.inner.close_read();
-    }
-
-    fn is_dead(&self) -> bool {
-        self.inner.is_dead()
-    }
-
-    fn has_input(&self) -> io::Result<bool> {
-        self.inner.has_input()
-    }
-
-    fn poll_fd(&self) -> Option<BorrowedFd<'_>> {
-        self.inner.poll_fd()
-    }
-
-    fn facts(&self) -> Facts {
-        self.inner.facts()
-    }
-
-    fn peer(&self) -> String {
-        self.inner.peer()
-    }
-
-    fn identity(&self) -> PeerId {
-        self.inner.identity()
-    }
-
-    fn apply(&self, properties: &Properties) -> io::Result<()> {
-        self.inner.apply(properties)
-    }
-
-    fn local(&self) -> String {
-        self.inner.local()
-    }
+    crate::forward_to_link!(inner);
 }
 
 #[cfg(test)]

@@ -50,7 +50,7 @@ pub use identity::PeerId;
 pub use link::{Facts, Link, WriteError};
 pub use properties::Properties;
 pub use race::{
-    Attempt, ConnectError, LookUps, Target, connect, connect_first, connect_first_with,
+    Attempt, ConnectError, Surroundings, Target, connect, connect_first, connect_first_with,
 };
 pub use tcp::Publish;
 pub use transport::{Connecting, LookUp, Notation, Resolve, Start, Transport};

@@ -237,3 +237,47 @@ macro_rules! forward {
 }
 forward!(Box);
 forward!(Arc);
+
+/// Forwards to a field that is a [`Link`] the methods that links which watch or disturb another one leave as they are:
+/// all but `read`, `read_now`, `write` and `set_write_timeout`. A line in their `impl Link`.
+#[macro_export]
+macro_rules! forward_to_link {
+    ($link:ident) => {
+        fn set_read_timeout(
+            &self,
+            timeout: ::std::option::Option<::std::time::Duration>,
+        ) -> ::std::io::Result<()> {
+            self.$link.set_read_timeout(timeout)
+        }
+        fn close(&self) {
+            self.$link.close();
+        }
+        fn close_read(&self) {
+            self.$link.close_read();
+        }
+        fn is_dead(&self) -> bool {
+            self.$link.is_dead()
+        }
+        fn has_input(&self) -> ::std::io::Result<bool> {
+            self.$link.has_input()
+        }
+        fn poll_fd(&self) -> ::std::option::Option<::std::os::fd::BorrowedFd<'_>> {
+            self.$link.poll_fd()
+        }
+        fn facts(&self) -> $crate::Facts {
+            self.$link.facts()
+        }
+        fn peer(&self) -> ::std::string::String {
+            self.$link.peer()
+        }
+        fn identity(&self) -> $crate::PeerId {
+            self.$link.identity()
+        }
+        fn apply(&self, properties: &$crate::Properties) -> ::std::io::Result<()> {
+            self.$link.apply(properties)
+        }
+        fn local(&self) -> ::std::string::String {
+            self.$link.local()
+        }
+    };
+}

@@ -50,6 +50,8 @@ pub struct MemLink {
     outgoing: Arc<Shared>,
     read_timeout: Mutex<Option<Duration>>,
     write_timeout: Mutex<Option<Duration>>,
+    /// Places of this end and of the other one, for people. Only that of an acceptor has a name.
+    places: [Option<Arc<str>>; 2],
 }
 
 impl MemLink {
@@ -57,6 +59,7 @@ impl MemLink {
         Self {
             incoming,
             outgoing,
+            places: [None, None],
             read_timeout: Mutex::new(None),
             write_timeout: Mutex::new(None),
         }
@@ -143,11 +146,13 @@ impl Link for MemLink {
     }
 
     fn peer(&self) -> String {
-        "memory".to_owned()
+        let [_, other] = &self.places;
+        other.as_deref().unwrap_or("memory").to_owned()
     }
 
     fn local(&self) -> String {
-        "memory".to_owned()
+        let [own, _] = &self.places;
+        own.as_deref().unwrap_or("memory").to_owned()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant};
@@ -55,29 +56,60 @@ pub fn connect_first(
     targets: &[Target<'_>],
     timeout: Duration,
 ) -> Result<(usize, Box<dyn Link>), Vec<ConnectError>> {
-    connect_first_with(targets, timeout, &|look_up| {
-        let thread = std::thread::Builder::new().name("oxorb-lookup".to_owned());
-        thread.spawn(look_up).map(drop)
-    })
+    connect_first_with(targets, timeout, &Unattached)
 }
 
-/// Starts a thread that looks up one name.
-pub type LookUps<'l> = &'l dyn Fn(Box<dyn FnOnce() + Send>) -> io::Result<()>;
+/// Threads and time of a caller that connects.
+pub trait Surroundings {
+    /// Starts a thread that looks up one name.
+    ///
+    /// # Errors
+    /// When the system gives no thread.
+    fn look_up(&self, run: Box<dyn FnOnce() + Send>) -> io::Result<()>;
 
-/// Connects as [`connect_first`], but has `look_ups` start the threads that look up names.
+    /// Returns the present moment.
+    fn now(&self) -> Instant {
+        Instant::now()
+    }
+
+    /// Waits until one of the descriptors is writable, and returns its index; `None` when `limit` has
+    /// passed.
+    ///
+    /// # Errors
+    /// When the system cannot wait for them.
+    fn first_writable(
+        &self,
+        descriptors: &mut dyn Iterator<Item = BorrowedFd<'_>>,
+        limit: Duration,
+    ) -> io::Result<Option<usize>> {
+        socket::first_writable(descriptors, limit)
+    }
+}
+
+/// Surroundings of a caller that has no threads of its own.
+struct Unattached;
+
+impl Surroundings for Unattached {
+    fn look_up(&self, run: Box<dyn FnOnce() + Send>) -> io::Result<()> {
+        let thread = std::thread::Builder::new().name("oxorb-lookup".to_owned());
+        thread.spawn(run).map(drop)
+    }
+}
+
+/// Connects as [`connect_first`], with the threads and the clock of `around`.
 ///
 /// # Errors
 /// Those of [`connect_first`].
 pub fn connect_first_with(
     targets: &[Target<'_>],
     timeout: Duration,
-    look_ups: LookUps<'_>,
+    around: &dyn Surroundings,
 ) -> Result<(usize, Box<dyn Link>), Vec<ConnectError>> {
-    let deadline = Instant::now().checked_add(timeout);
-    let mut race = Race::new(targets, look_ups);
+    let deadline = around.now().checked_add(timeout);
+    let mut race = Race::new(targets, around);
     loop {
         race.take_names();
-        let now = Instant::now();
+        let now = around.now();
         if deadline.is_some_and(|deadline| now >= deadline) {
             return Err(race.lost());
         }
@@ -100,6 +132,7 @@ type Won = (usize, Box<dyn Link>);
 /// Connections to several targets while they are made.
 struct Race<'t> {
     targets: &'t [Target<'t>],
+    around: &'t dyn Surroundings,
     /// Failures of each so far.
     errors: Vec<ConnectError>,
     names: Names,
@@ -117,7 +150,7 @@ struct Running {
 }
 
 impl<'t> Race<'t> {
-    fn new(targets: &'t [Target<'t>], look_ups: LookUps<'_>) -> Self {
+    fn new(targets: &'t [Target<'t>], around: &'t dyn Surroundings) -> Self {
         let errors = targets.iter().map(|(_, address)| ConnectError {
             target: (*address).clone(),
             name: None,
@@ -126,6 +159,7 @@ impl<'t> Race<'t> {
         });
         let mut race = Race {
             targets,
+            around,
             errors: errors.collect(),
             names: Names::new(),
             untried: Vec::new(),
@@ -140,7 +174,7 @@ impl<'t> Race<'t> {
                 }
                 Ok(Resolve::LookUp { name, run }) => {
                     race.errors[index].name = Some(name);
-                    if let Err(error) = race.names.look_up(index, run, look_ups) {
+                    if let Err(error) = race.names.look_up(index, run, around) {
                         race.errors[index].error = error;
                     }
                 }
@@ -207,15 +241,15 @@ impl<'t> Race<'t> {
         }
         let mut wait = left;
         if let Some(next) = self.next.filter(|_| !self.untried.is_empty()) {
-            wait = wait.min(next.saturating_duration_since(Instant::now()));
+            wait = wait.min(next.saturating_duration_since(self.around.now()));
         }
         let has_descriptor = |running: &Running| running.connecting.poll_fd().is_some();
         if self.names.outstanding > 0 || !self.running.iter().all(has_descriptor) {
             wait = wait.min(TICK);
         }
         let descriptors = self.running.iter();
-        let descriptors = descriptors.filter_map(|running| running.connecting.poll_fd());
-        let ready = match socket::first_writable(descriptors, wait) {
+        let mut descriptors = descriptors.filter_map(|running| running.connecting.poll_fd());
+        let ready = match self.around.first_writable(&mut descriptors, wait) {
             Ok(ready) => ready,
             Err(error) => {
                 let lost = self.running.remove(0);
@@ -304,10 +338,15 @@ impl Names {
         }
     }
 
-    fn look_up(&mut self, index: usize, run: RunLookUp, look_ups: LookUps<'_>) -> io::Result<()> {
+    fn look_up(
+        &mut self,
+        index: usize,
+        run: RunLookUp,
+        around: &dyn Surroundings,
+    ) -> io::Result<()> {
         let running = LookUp::begin()?;
         let sender = self.sender.clone();
-        look_ups(Box::new(move || {
+        around.look_up(Box::new(move || {
             let found = run();
             drop(running);
             // Nobody waits any more: then it was for nothing.

@@ -1,11 +1,10 @@
 //! A link that remembers what passed.
 
 use std::io::{self, IoSlice};
-use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::{Facts, Link, PeerId, Properties, WriteError};
+use crate::{Link, WriteError};
 
 /// A link that keeps a copy of all octets, both ways, in a [`Recording`].
 ///
@@ -107,53 +106,11 @@ impl<L: Link> Link for Recorded<L> {
         result
     }
 
-    fn set_read_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        self.inner.set_read_timeout(timeout)
-    }
-
     fn set_write_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
         self.inner.set_write_timeout(timeout)
     }
 
-    fn close(&self) {
-        self.inner.close();
-    }
-
-    fn close_read(&self) {
-        self.inner.close_read();
-    }
-
-    fn is_dead(&self) -> bool {
-        self.inner.is_dead()
-    }
-
-    fn has_input(&self) -> io::Result<bool> {
-        self.inner.has_input()
-    }
-
-    fn poll_fd(&self) -> Option<BorrowedFd<'_>> {
-        self.inner.poll_fd()
-    }
-
-    fn facts(&self) -> Facts {
-        self.inner.facts()
-    }
-
-    fn peer(&self) -> String {
-        self.inner.peer()
-    }
-
-    fn identity(&self) -> PeerId {
-        self.inner.identity()
-    }
-
-    fn apply(&self, properties: &Properties) -> io::Result<()> {
-        self.inner.apply(properties)
-    }
-
-    fn local(&self) -> String {
-        self.inner.local()
-    }
+    crate::forward_to_link!(inner);
 }
 
 #[cfg(test)]

@@ -18,8 +18,10 @@ use crate::WriteError;
 /// The kernel counts time-outs in its own ticks (1 to 10 ms) and rounds up: a shorter one lasts a
 /// tick or two.
 ///
-/// `PIECE` is the number of octets that one system call is given to write, at most. The kernel must
-/// bound each by the time-out of a write as a whole.
+/// `PIECE` is the number of octets that one system call which waits is given to write, at most. The
+/// kernel must bound each by the time-out of a write as a whole. Where it is less than
+/// [`DEFAULT_PIECE`], as much as the peer has room for goes out before in one that does not wait:
+/// after each system call the kernel may let the peer run, which then reads little at a time.
 #[derive(Debug)]
 pub struct Stream<const PIECE: usize = DEFAULT_PIECE> {
     socket: OwnedFd,
@@ -84,7 +86,7 @@ impl<const PIECE: usize> Stream<PIECE> {
             return Ok(());
         }
         if total > PIECE {
-            return self.write_on(slices, self.write_piece(slices));
+            return self.write_large(slices);
         }
         match socket::send(&self.socket, slices) {
             Ok(sent) if sent == total => Ok(()),
@@ -157,6 +159,12 @@ impl<const PIECE: usize> Stream<PIECE> {
         }
     }
 
+    #[cold]
+    fn write_large(&self, slices: &mut [IoSlice<'_>]) -> Result<(), WriteError> {
+        let first = self.write_piece(slices, &mut false);
+        self.write_on(slices, first)
+    }
+
     /// A write that takes several system calls: because it is large, or the kernel did not take all at once. `first`: what
     /// the first of them gave.
     #[cold]
@@ -168,6 +176,7 @@ impl<const PIECE: usize> Stream<PIECE> {
         let mut rest = slices;
         let mut written = 0;
         let mut patience = Patience::new(&self.write_timeout);
+        let mut is_full = false;
         let mut sent = first;
         loop {
             match sent {
@@ -193,25 +202,47 @@ impl<const PIECE: usize> Stream<PIECE> {
                     error: io::ErrorKind::TimedOut.into(),
                 });
             }
-            sent = self.write_piece(rest);
+            sent = self.write_piece(rest, &mut is_full);
         }
     }
 
-    /// Writes as much of the slices as one system call is given.
-    fn write_piece(&self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+    /// Writes as much of the slices as one system call is given. `is_full`: whether the last one showed that the peer has
+    /// no room for more.
+    fn write_piece(&self, slices: &[IoSlice<'_>], is_full: &mut bool) -> io::Result<usize> {
         let mut piece = [IoSlice::new(&[]); PIECE_SLICES];
-        let (mut room, mut count) = (PIECE, 0);
-        for (place, slice) in piece.iter_mut().zip(slices) {
-            let octets = slice.len().min(room);
-            *place = IoSlice::new(&slice[..octets]);
-            count += 1;
-            room -= octets;
-            if room == 0 {
-                break;
+        if PIECE < DEFAULT_PIECE && !*is_full {
+            let (count, octets) = cut(slices, DEFAULT_PIECE, &mut piece);
+            match socket::send_now(&self.socket, &piece[..count]) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                sent => {
+                    *is_full = sent.as_ref().is_ok_and(|sent| *sent < octets);
+                    return sent;
+                }
             }
         }
+        *is_full = false;
+        let (count, _) = cut(slices, PIECE, &mut piece);
         socket::send(&self.socket, &piece[..count])
     }
+}
+
+/// Puts up to so many octets of the slices into a piece, and returns how many slices and octets it has.
+fn cut<'s>(
+    slices: &'s [IoSlice<'_>],
+    most: usize,
+    piece: &mut [IoSlice<'s>; PIECE_SLICES],
+) -> (usize, usize) {
+    let (mut room, mut count) = (most, 0);
+    for (place, slice) in piece.iter_mut().zip(slices) {
+        let octets = slice.len().min(room);
+        *place = IoSlice::new(&slice[..octets]);
+        count += 1;
+        room -= octets;
+        if room == 0 {
+            break;
+        }
+    }
+    (count, most - room)
 }
 
 /// Octets that one system call is given to write, at most, unless a transport says otherwise.

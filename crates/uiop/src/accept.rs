@@ -1,21 +1,21 @@
 //! Listening.
 
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use oxorb_sys::socket::{self, Shutdown};
 use oxorb_sys::unix;
-use oxorb_transport::{Acceptor, Endpoint, Link, ListenError};
+use oxorb_transport::{Acceptor, Endpoint, Link, ListenError, Scheme};
 
 use crate::file::{self, SocketFile};
-use crate::{Name, Place, UnixLink};
+use crate::{Name, Place, SCHEME, UnixLink};
 
-/// A listening UNIX socket. Its file is removed when it is closed or dropped.
+/// A listening UNIX socket, whatever is spoken there. Its file is removed when it is closed or dropped.
 #[derive(Debug)]
-pub struct UnixAcceptor {
+pub struct Listening {
     /// Dropped before the socket: a file on which nobody listens would be taken over.
     file: Option<SocketFile>,
     socket: OwnedFd,
@@ -25,12 +25,13 @@ pub struct UnixAcceptor {
     closed: AtomicBool,
 }
 
-impl UnixAcceptor {
+impl Listening {
     /// Listens on the place of `endpoint`. A file on which nobody listens any more is removed first.
+    /// `scheme` is that of the addresses.
     ///
     /// # Errors
     /// [`ListenError`], which says what to do.
-    pub fn listen(endpoint: &Endpoint) -> Result<Self, ListenError> {
+    pub fn new(endpoint: &Endpoint, scheme: Scheme) -> Result<Self, ListenError> {
         let mut place = Place::of(endpoint);
         if let Name::Abstract(name) = &mut place.name
             && name.is_empty()
@@ -55,10 +56,76 @@ impl UnixAcceptor {
         Ok(Self {
             file,
             socket,
-            address: name.address().for_people().into(),
+            address: name.address(scheme).for_people().into(),
             endpoint: Place { name, ..place }.endpoint(endpoint),
             closed: AtomicBool::new(false),
         })
+    }
+
+    /// Waits for a client, as [`Acceptor::accept`] does. Of a socket that was told not to wait:
+    /// [`io::ErrorKind::WouldBlock`].
+    ///
+    /// # Errors
+    /// Those of [`Acceptor::accept`].
+    pub fn accept(&self) -> io::Result<OwnedFd> {
+        loop {
+            if self.is_closed() {
+                return Err(io::ErrorKind::NotConnected.into());
+            }
+            match socket::accept(&self.socket) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                // `close` ends the wait with an error too: see above which it was.
+                Err(_) if self.is_closed() => {}
+                done => return done,
+            }
+        }
+    }
+
+    /// Closes as [`Acceptor::close`].
+    pub fn close(&self) {
+        if self.closed.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        if let Some(file) = &self.file {
+            file.remove();
+        }
+        let _ = socket::shutdown(&self.socket, Shutdown::Both);
+    }
+
+    /// Whether it was closed.
+    pub fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
+    /// Returns the endpoint as [`Acceptor::endpoint`].
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    /// Returns the address, for people.
+    pub fn address(&self) -> &Arc<str> {
+        &self.address
+    }
+}
+
+/// The socket: readable when a client waits.
+impl AsFd for Listening {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+/// A listening UNIX socket whose clients are links.
+#[derive(Debug)]
+pub struct UnixAcceptor(Listening);
+
+impl UnixAcceptor {
+    /// Listens as [`Listening::new`].
+    ///
+    /// # Errors
+    /// [`ListenError`], which says what to do.
+    pub fn listen(endpoint: &Endpoint) -> Result<Self, ListenError> {
+        Listening::new(endpoint, SCHEME).map(Self)
     }
 }
 
@@ -74,33 +141,16 @@ fn abstract_socket(name: &str) -> io::Result<OwnedFd> {
 
 impl Acceptor for UnixAcceptor {
     fn accept(&self) -> io::Result<Box<dyn Link>> {
-        loop {
-            if self.closed.load(Ordering::Acquire) {
-                return Err(io::ErrorKind::NotConnected.into());
-            }
-            let accepted = socket::accept(&self.socket);
-            match accepted.and_then(|it| UnixLink::accepted(it, self.address.clone())) {
-                Ok(link) => return Ok(Box::new(link)),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // `close` ends the wait with an error too: see above which it was.
-                Err(_) if self.closed.load(Ordering::Acquire) => {}
-                Err(error) => return Err(error),
-            }
-        }
+        let link = UnixLink::accepted(self.0.accept()?, self.0.address().clone())?;
+        Ok(Box::new(link))
     }
 
     fn close(&self) {
-        if self.closed.swap(true, Ordering::AcqRel) {
-            return;
-        }
-        if let Some(file) = &self.file {
-            file.remove();
-        }
-        let _ = socket::shutdown(&self.socket, Shutdown::Both);
+        self.0.close();
     }
 
     fn endpoint(&self) -> &Endpoint {
-        &self.endpoint
+        self.0.endpoint()
     }
 }
 

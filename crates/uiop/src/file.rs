@@ -154,7 +154,7 @@ fn check(directory: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn directory_of(path: &Path) -> &Path {
+pub(crate) fn directory_of(path: &Path) -> &Path {
     match path.parent() {
         Some(directory) if !directory.as_os_str().is_empty() => directory,
         _ => Path::new("."),

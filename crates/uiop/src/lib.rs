@@ -26,18 +26,23 @@ use std::sync::Arc;
 use oxorb_core::protocol::Protocol;
 use oxorb_transport::Scheme;
 
+#[doc(hidden)]
+pub mod fuzz;
+
 mod accept;
 mod file;
+mod known;
 mod link;
 mod place;
 mod profile;
 mod transport;
 
-pub use accept::UnixAcceptor;
+pub use accept::{Listening, UnixAcceptor};
+pub use known::Known;
 pub use link::UnixLink;
-pub use place::{Name, Place};
+pub use place::{Name, OwnOption, Place, read_urls};
 pub use profile::Uiop;
-pub use transport::Unix;
+pub use transport::{Unix, connect};
 
 /// The scheme of addresses of UNIX sockets: `unix:/run/bank`, `unix:@abstract`.
 pub const SCHEME: Scheme = Scheme::new("unix");

@@ -9,7 +9,9 @@ use oxorb_sys::unix::{self, Credentials};
 use oxorb_transport::stream::Stream;
 use oxorb_transport::{Facts, Link, PeerId, Properties, WriteError};
 
-/// Octets that one system call is given to write, at most.
+use crate::known::Known;
+
+/// Octets that one system call which waits is given to write, at most.
 ///
 /// The kernel copies them into one piece of memory of its own, and waits for room once. A larger
 /// write would wait for room piece by piece, each as long as the time-out allows.
@@ -39,9 +41,11 @@ impl UnixLink {
     /// Takes over a blocking socket that has connected to `server`.
     ///
     /// # Errors
-    /// When the system does not tell who listens there.
-    pub(crate) fn connected(socket: OwnedFd, server: Arc<str>) -> io::Result<Self> {
-        Self::new(socket, server, Side::Client)
+    /// When the system does not tell who listens there, or another user than the server's does.
+    pub(crate) fn connected(socket: OwnedFd, server: Arc<str>, known: Known) -> io::Result<Self> {
+        let listening = unix::peer_credentials(&socket)?;
+        known.verify_user(listening)?;
+        Ok(Self::new(socket, identity(listening), server, Side::Client))
     }
 
     /// Takes over a blocking socket that was accepted by `server`.
@@ -49,16 +53,17 @@ impl UnixLink {
     /// # Errors
     /// When the system does not tell who connected.
     pub(crate) fn accepted(socket: OwnedFd, server: Arc<str>) -> io::Result<Self> {
-        Self::new(socket, server, Side::Server)
+        let client = identity(unix::peer_credentials(&socket)?);
+        Ok(Self::new(socket, client, server, Side::Server))
     }
 
-    fn new(socket: OwnedFd, server: Arc<str>, side: Side) -> io::Result<Self> {
-        Ok(Self {
-            peer: identity(unix::peer_credentials(&socket)?),
+    fn new(socket: OwnedFd, peer: PeerId, server: Arc<str>, side: Side) -> Self {
+        Self {
             stream: Stream::new(socket),
+            peer,
             server,
             side,
-        })
+        }
     }
 }
 

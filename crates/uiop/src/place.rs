@@ -3,7 +3,7 @@
 use std::fmt;
 
 use oxorb_sys::unix::{MAX_ABSTRACT, MAX_PATH};
-use oxorb_transport::{Address, Endpoint, EndpointError, Part};
+use oxorb_transport::{Address, Endpoint, EndpointError, Part, Scheme};
 
 use crate::SCHEME;
 
@@ -28,6 +28,9 @@ impl Name {
     pub fn read(text: &str) -> Result<Self, String> {
         if text.contains('\0') {
             return Err("the name of a UNIX socket holds no octet 0".to_owned());
+        }
+        if text.contains('|') {
+            return Err("the name of a UNIX socket holds no |, which ends it".to_owned());
         }
         if let Some(name) = text.strip_prefix('@') {
             return match name.len() {
@@ -58,9 +61,10 @@ impl Name {
         }
     }
 
-    /// Returns the address of a socket with this name.
-    pub fn address(&self) -> Address {
-        Address::new(SCHEME, &self.to_string())
+    /// Returns the address of a socket with this name, in one of the schemes whose places are such
+    /// names.
+    pub fn address(&self, scheme: Scheme) -> Address {
+        Address::new(scheme, &self.to_string())
     }
 }
 
@@ -147,22 +151,46 @@ impl Place {
         }
     }
 
-    /// Writes it as an endpoint; version, protocol and access are those of `like`.
+    /// Writes it as an endpoint; version, protocol, access and options of others are those of `like`.
     pub fn endpoint(&self, like: &Endpoint) -> Endpoint {
         let mode = self.mode.map(|mode| (MODE, format!("{mode:04o}")));
+        let others = like.options.iter().filter(|(name, _)| *name != MODE);
         Endpoint {
             place: self.name.to_string(),
-            options: mode.into_iter().collect(),
+            options: mode.into_iter().chain(others.cloned()).collect(),
             separator: '|',
             ..like.clone()
         }
     }
 }
 
+/// An option that endpoints of another transport over UNIX sockets have.
+#[derive(Clone, Copy, Debug)]
+pub struct OwnOption {
+    /// Name of the option.
+    pub name: &'static str,
+    /// Reads the value and returns it in its canonical form; `None`: it is the default.
+    pub read: fn(Part<'_>) -> Result<Option<String>, EndpointError>,
+}
+
 /// Reads TAO's notation, behind `uiop://`.
 pub(crate) fn url(text: Part<'_>) -> Result<Vec<Endpoint>, EndpointError> {
+    read_urls(text, SCHEME, &[], "the options are mode, allow and deny")
+}
+
+/// Reads what stands behind `PROTOCOL://` as [`Place`] says, for a transport with a scheme and options
+/// of its own. `all` names all options there are, for who uses another.
+///
+/// # Errors
+/// [`EndpointError`]: the place in the text, and what is wrong there.
+pub fn read_urls(
+    text: Part<'_>,
+    scheme: Scheme,
+    own: &[OwnOption],
+    all: &'static str,
+) -> Result<Vec<Endpoint>, EndpointError> {
     let (addresses, options) = text.split('|');
-    let mut like = Endpoint::new(SCHEME, "");
+    let mut like = Endpoint::new(scheme, "");
     let mut mode = None;
     let mut rest = options.filter(|options| !options.text().is_empty());
     while let Some(part) = rest {
@@ -173,8 +201,12 @@ pub(crate) fn url(text: Part<'_>) -> Result<Vec<Endpoint>, EndpointError> {
         };
         if name.text() == MODE {
             mode = Some(octal(value)?);
+        } else if let Some(option) = own.iter().find(|it| it.name == name.text()) {
+            like.options.retain(|(name, _)| *name != option.name);
+            let read = (option.read)(value)?;
+            like.options.extend(read.map(|value| (option.name, value)));
         } else if !like.common_option(name, value)? {
-            return Err(name.error("the options are mode, allow and deny"));
+            return Err(name.error(all));
         }
     }
     let mut endpoints = Vec::new();
@@ -188,7 +220,7 @@ pub(crate) fn url(text: Part<'_>) -> Result<Vec<Endpoint>, EndpointError> {
             false => one.version()?,
         };
         let place = Place {
-            name: name(address)?,
+            name: name(address, scheme)?,
             mode,
         };
         if mode.is_some() && matches!(place.name, Name::Abstract(_)) {
@@ -204,18 +236,31 @@ pub(crate) fn url(text: Part<'_>) -> Result<Vec<Endpoint>, EndpointError> {
 
 /// Reads omniORB's notation, behind `giop:unix:`.
 pub(crate) fn colon(text: Part<'_>) -> Result<Endpoint, EndpointError> {
-    let place = Place::new(name(text)?);
+    if text.text().contains(',') {
+        return Err(
+            text.error("a comma stands between addresses in URLs: choose a name without one")
+        );
+    }
+    let place = Place::new(name(text, SCHEME)?);
     Ok(place.endpoint(&Endpoint::new(SCHEME, "")))
 }
 
-fn name(text: Part<'_>) -> Result<Name, EndpointError> {
+fn name(text: Part<'_>, scheme: Scheme) -> Result<Name, EndpointError> {
     if text.text().is_empty() {
         return Ok(Name::Temporary);
     }
     match Name::read(text.text()) {
-        Ok(Name::Path(path)) if !path.starts_with('/') => Err(text.error(format!(
-            "the path is absolute and therefore written with three slashes, as in uiop:///{path}"
-        ))),
+        Ok(Name::Path(path)) if !path.starts_with('/') => {
+            // TAO's word for the protocol, which is not that of the addresses.
+            let word = if scheme == SCHEME {
+                "uiop"
+            } else {
+                scheme.as_str()
+            };
+            Err(text.error(format!(
+                "the path is absolute and therefore written with three slashes, as in {word}:///{path}"
+            )))
+        }
         Ok(name) => Ok(name),
         Err(problem) => Err(text.error(problem)),
     }

@@ -2,19 +2,26 @@
 
 use oxorb_core::protocol::{Located, Profile, ProfileKind};
 use oxorb_object::components::{Component, tag};
-use oxorb_object::{Malformed, PlaceProfile, TaggedComponent, TaggedProfile, Version, profile_tag};
+use oxorb_object::{
+    Malformed, PlaceProfile, SocketIdentity, TaggedComponent, TaggedProfile, Version, profile_tag,
+};
 use oxorb_sys::interface;
 use oxorb_transport::Address;
 
+use crate::known::{self, Known};
 use crate::{Name, SCHEME};
 
 /// Profiles of GIOP over UNIX sockets, as TAO writes them: a path in place of host and port, and
 /// TAO's component for lanes.
 ///
-/// A profile does not name its host. To a client on another one the path means a file of its own, if
-/// it has one there.
+/// A path does not name its host: to a client on another one it means a file of its own, if it has
+/// one there. So OxORB adds a component with the identity of the socket, where the reference has
+/// other addresses besides.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Uiop;
+
+/// Most sockets of one profile that are looked at, as many as a call tries addresses: each is held against all others.
+const MAX_PLACES: usize = 64;
 
 impl ProfileKind for Uiop {
     fn tag(&self) -> u32 {
@@ -33,14 +40,18 @@ impl ProfileKind for Uiop {
             .find(|it| it.tag == tag::TAO_ENDPOINTS);
         let endpoints = endpoints.and_then(|component| component.sockets().ok());
         let endpoints = endpoints.unwrap_or_default();
-        let addresses = endpoints
-            .iter()
-            .filter_map(|(path, priority)| Some((address(path)?, *priority)));
+        let addresses = endpoints.iter().take(MAX_PLACES);
+        let addresses: Vec<_> = addresses
+            .filter_map(|(path, priority)| Some((address(path)?, *priority)))
+            .collect();
         // TAO writes -1 where there is no lane.
-        let lanes = endpoints.iter().any(|(_, priority)| *priority >= 0);
+        let lanes = addresses.iter().any(|(_, priority)| *priority >= 0);
         let (lanes, more): (Vec<_>, Vec<_>) = match lanes {
-            true => (addresses.collect(), Vec::new()),
-            false => (Vec::new(), addresses.map(|(address, _)| address).collect()),
+            true => (addresses, Vec::new()),
+            false => {
+                let more = addresses.into_iter().map(|(address, _)| address);
+                (Vec::new(), more.collect())
+            }
         };
         let mut addresses: Vec<Address> = Vec::new();
         for address in address(&read.place).into_iter().chain(more) {
@@ -48,23 +59,35 @@ impl ProfileKind for Uiop {
                 addresses.push(address);
             }
         }
-        Ok(Profile {
+        let mut profile = Profile {
             addresses,
             lanes,
             version: read.version,
             key: read.object_key,
             components: read.components,
-        })
+        };
+        identify(&mut profile);
+        Ok(profile)
     }
 
     fn write(&self, profile: &Profile) -> TaggedProfile {
         let mut components = profile.components.clone();
-        let place = |address: &Address| address.place().to_owned();
+        let place = |address: &Address| address.name().to_owned();
         // GIOP 1.0 profiles have no room for components.
-        if profile.version >= Version::V1_1 && !profile.lanes.is_empty() {
+        if profile.version >= Version::V1_1 {
             let lanes = profile.lanes.iter();
-            let lanes = lanes.map(|(address, priority)| (address.place(), *priority));
-            components.push(TaggedComponent::tao_sockets(lanes));
+            if !profile.lanes.is_empty() {
+                let named = lanes.clone();
+                let named = named.map(|(address, priority)| (address.name(), *priority));
+                // That which it was read from.
+                components.retain(|it| it.tag != tag::TAO_ENDPOINTS);
+                components.push(TaggedComponent::tao_sockets(named));
+            }
+            let lanes = lanes.map(|(address, _)| address);
+            for address in profile.addresses.iter().chain(lanes) {
+                let told = identity(address).filter(|it| !components.contains(it));
+                components.extend(told);
+            }
         }
         PlaceProfile {
             tag: self.tag(),
@@ -77,24 +100,50 @@ impl ProfileKind for Uiop {
     }
 
     fn print(&self, version: Version, address: &Address) -> String {
-        format!("uiop:{version}@{}|", address.place())
+        format!("uiop:{version}@{}|", address.name())
     }
 
-    /// Returns omniORB's component, which knows paths only. omniORB prefers the socket to TCP on the
-    /// host of this name.
-    fn beside(&self, address: &Address) -> Option<TaggedComponent> {
-        match Name::read(address.of(SCHEME)?).ok()? {
-            Name::Path(path) => Some(TaggedComponent::omniorb_unix(&host_name()?, &path)),
+    /// Returns omniORB's component, which knows paths only, and our own. omniORB prefers the socket to
+    /// TCP on the host of this name.
+    fn beside(&self, address: &Address) -> Vec<TaggedComponent> {
+        let omniorb = || match Known::read(address).ok()? {
+            (Name::Path(path), _) => Some(TaggedComponent::omniorb_unix(&host_name()?, &path)),
             _ => None,
-        }
+        };
+        omniorb().into_iter().chain(identity(address)).collect()
     }
 
-    fn found_beside(&self, profile: &Profile) -> Option<Address> {
+    /// Goes by our own component where there is one. omniORB's names the host alone: its socket has to
+    /// be of this process's user or of root, unless the profile has no other address.
+    fn found_beside(&self, profile: &Profile) -> Option<Result<Address, String>> {
+        let mut ours = sockets(profile).peekable();
+        if ours.peek().is_some() {
+            let mut why = String::new();
+            for (name, identity) in ours {
+                match known::same_host(&identity) {
+                    Ok(()) => return Some(Ok(Known::By(identity).address(&name))),
+                    Err(difference) => why = difference,
+                }
+            }
+            return Some(Err(why));
+        }
         let component = profile.component(tag::OMNIORB_UNIX)?;
         let Ok(Component::OmniorbUnix { host, path }) = component.decode() else {
             return None;
         };
-        (host == host_name()?).then(|| address(&path)).flatten()
+        let name = Name::read(&path).ok().filter(|it| !it.is_temporary())?;
+        let here = host_name();
+        if here.as_deref() != Some(&*host) {
+            let here = here.unwrap_or_default();
+            return Some(Err(format!(
+                "the server's host is called {host:?}, and this one {here:?}"
+            )));
+        }
+        let known = match profile.addresses.is_empty() {
+            true => Known::ByName,
+            false => Known::Trusted,
+        };
+        Some(Ok(known.address(&name)))
     }
 
     fn locate<'t>(&self, text: &'t str) -> Result<Located<'t>, &'static str> {
@@ -124,10 +173,45 @@ fn host_name() -> Option<String> {
     interface::host_name().ok()
 }
 
+/// Returns the component that tells of a socket that is known by more than its name.
+fn identity(address: &Address) -> Option<TaggedComponent> {
+    match Known::read(address).ok()? {
+        (_, Known::By(identity)) => Some(TaggedComponent::oxorb_socket(address.name(), &identity)),
+        _ => None,
+    }
+}
+
+/// Iterates over the sockets of which our own components tell.
+fn sockets(profile: &Profile) -> impl Iterator<Item = (Name, SocketIdentity)> {
+    let ours = profile.components.iter();
+    let ours = ours.filter(|component| component.tag == tag::OXORB_SOCKET);
+    let ours = ours.take(MAX_PLACES);
+    ours.filter_map(|component| match component.decode() {
+        Ok(Component::OxorbSocket { name, identity }) => {
+            let name = Name::read(&name).ok().filter(|it| !it.is_temporary())?;
+            Some((name, identity))
+        }
+        _ => None,
+    })
+}
+
+/// Moves the identities of sockets from the components of a profile into its addresses.
+fn identify(profile: &mut Profile) {
+    let told: Vec<_> = sockets(profile).collect();
+    let lanes = profile.lanes.iter_mut().map(|(address, _)| address);
+    for address in profile.addresses.iter_mut().chain(lanes) {
+        let mut told = told.iter();
+        if let Some((name, identity)) = told.find(|(name, _)| name.address(SCHEME) == *address) {
+            *address = Known::By(*identity).address(name);
+        }
+    }
+    profile.components.retain(|it| it.tag != tag::OXORB_SOCKET);
+}
+
 /// Returns the address of a socket that a client may connect to.
 fn address(place: &str) -> Option<Address> {
     let name = Name::read(place).ok()?;
-    (!name.is_temporary()).then(|| name.address())
+    (!name.is_temporary()).then(|| name.address(SCHEME))
 }
 
 /// Reads a `MAJOR.MINOR@` at the beginning; TAO's default is 1.2. A path may hold an `@`, and an
@@ -193,15 +277,66 @@ mod tests {
 
     #[test]
     fn the_component_of_omniorb_is_for_this_host_only() {
-        let component = Uiop.beside(&at("/tmp/s")).unwrap();
         let mut profile = Profile::new(at("/other"), Version::V1_2, b"key");
-        profile.components = vec![component];
-        assert_eq!(Uiop.found_beside(&profile), Some(at("/tmp/s")));
-        for (host, path) in [("another-host", "/tmp/s"), (&*host_name().unwrap(), "")] {
-            profile.components = vec![TaggedComponent::omniorb_unix(host, path)];
-            assert_eq!(Uiop.found_beside(&profile), None, "{host} {path}");
+        profile.components = Uiop.beside(&at("/tmp/s"));
+        assert_eq!(profile.components.len(), 1, "nothing is known but the name");
+        let trusted = Known::Trusted.address(&Name::read("/tmp/s").unwrap());
+        assert_eq!(Uiop.found_beside(&profile), Some(Ok(trusted)));
+        profile.addresses.clear();
+        assert_eq!(
+            Uiop.found_beside(&profile),
+            Some(Ok(at("/tmp/s"))),
+            "it is all there is"
+        );
+        profile.components = vec![TaggedComponent::omniorb_unix("another-host", "/tmp/s")];
+        let why = Uiop.found_beside(&profile).unwrap().unwrap_err();
+        assert!(why.contains("\"another-host\""), "{why}");
+        let nameless = TaggedComponent::omniorb_unix(&host_name().unwrap(), "");
+        profile.components = vec![nameless];
+        assert_eq!(Uiop.found_beside(&profile), None);
+        assert_eq!(Uiop.beside(&at("@name")), []);
+    }
+
+    #[test]
+    fn a_socket_is_known_by_its_identity_beside_a_port_and_in_its_own_profile() {
+        for name in ["/tmp/s", "@name"] {
+            let name = Name::read(name).unwrap();
+            let identity = known::own(&name).unwrap();
+            let address = Known::By(identity).address(&name);
+            let mut iiop = Profile::new(at("/other"), Version::V1_2, b"key");
+            iiop.components = Uiop.beside(&address);
+            assert_eq!(Uiop.found_beside(&iiop), Some(Ok(address.clone())));
+
+            let mut elsewhere = identity;
+            elsewhere.host[0] ^= 1;
+            let told = TaggedComponent::oxorb_socket(&name.to_string(), &elsewhere);
+            iiop.components.retain(|it| it.tag != tag::OXORB_SOCKET);
+            iiop.components.push(told);
+            let why = Uiop.found_beside(&iiop).unwrap().unwrap_err();
+            assert!(
+                why.contains("another host"),
+                "whatever omniORB's says: {why}"
+            );
+
+            let mut profile = Profile::new(address.clone(), Version::V1_2, b"key");
+            let written = Uiop.write(&profile);
+            let octets = PlaceProfile::parse(&written).unwrap();
+            assert_eq!(octets.place, name.to_string(), "as TAO writes it");
+            assert_eq!(octets.components.len(), 1);
+            assert_eq!(Uiop.read(&written).unwrap(), profile);
+            profile.lanes = vec![(address.clone(), 0), (at("/b"), 9)];
+            let read = Uiop.read(&Uiop.write(&profile)).unwrap();
+            assert_eq!(
+                (&read.addresses, &read.lanes),
+                (&profile.addresses, &profile.lanes)
+            );
+            assert!(!Uiop.print(Version::V1_2, &address).contains("uid"));
+            profile.version = Version::V1_0;
+            assert_eq!(
+                Uiop.read(&Uiop.write(&profile)).unwrap().addresses,
+                [address.bare()]
+            );
         }
-        assert_eq!(Uiop.beside(&at("@name")), None);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The transport.
 
 use std::io;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -11,6 +11,7 @@ use oxorb_transport::{
     Part, Publish, Scheme, Start, Transport,
 };
 
+use crate::known::Known;
 use crate::{Name, Place, SCHEME, UnixAcceptor, UnixLink, place};
 
 /// The transport over UNIX sockets.
@@ -41,13 +42,15 @@ impl Transport for Unix {
         Ok(Box::new(UnixAcceptor::listen(at)?))
     }
 
-    /// Returns the one address that there is: rules are about networks.
+    /// Returns the one address that there is, with what tells the socket from others of its name:
+    /// rules are about networks.
     fn published(&self, at: &Endpoint, _rules: &[Publish]) -> io::Result<Vec<Address>> {
-        Ok(vec![self.own_address(at)])
+        let name = Place::of(at).name;
+        Ok(vec![Known::own(&name).address(&name)])
     }
 
     fn own_address(&self, at: &Endpoint) -> Address {
-        Place::of(at).name.address()
+        Place::of(at).name.address(SCHEME)
     }
 
     fn is_fixed(&self, at: &Endpoint) -> bool {
@@ -80,17 +83,18 @@ impl Transport for Unix {
 /// An attempt to connect. Only a server at which too many clients wait takes it more than once.
 struct Attempt {
     name: Name,
+    known: Known,
     address: Arc<str>,
 }
 
 impl Attempt {
     fn new(to: &Address) -> io::Result<Self> {
         let invalid = |text: String| io::Error::new(io::ErrorKind::InvalidInput, text);
-        let place = to
-            .of(SCHEME)
-            .ok_or_else(|| invalid(format!("{to} is no address of a UNIX socket")))?;
+        let (name, known) = Known::read(to).map_err(invalid)?;
+        known.verify_name(&name)?;
         Ok(Self {
-            name: Name::read(place).map_err(invalid)?,
+            name,
+            known,
             address: to.for_people().into(),
         })
     }
@@ -103,19 +107,30 @@ impl Connecting for Attempt {
     }
 
     fn advance(&mut self) -> io::Result<Option<Box<dyn Link>>> {
-        let name = match &self.name {
-            Name::Path(path) => unix::Name::Path(Path::new(path)),
-            Name::Abstract(name) => unix::Name::Abstract(name.as_bytes()),
-            Name::Temporary => return Err(io::ErrorKind::AddrNotAvailable.into()),
-        };
-        match unix::connect(name) {
-            Ok(socket) => {
-                let link = UnixLink::connected(socket, self.address.clone())?;
-                Ok(Some(Box::new(link)))
-            }
-            Err(error) if is_full(&error) => Ok(None),
-            Err(error) => Err(error),
-        }
+        let socket = connect(&self.name)?;
+        let link =
+            socket.map(|socket| UnixLink::connected(socket, self.address.clone(), self.known));
+        Ok(match link.transpose()? {
+            Some(link) => Some(Box::new(link)),
+            None => None,
+        })
+    }
+}
+
+/// Connects to a name, and does not wait. `None`: as many clients as may wait there to be accepted.
+///
+/// # Errors
+/// When nobody listens there, or this process may not connect.
+pub fn connect(name: &Name) -> io::Result<Option<OwnedFd>> {
+    let name = match name {
+        Name::Path(path) => unix::Name::Path(Path::new(path)),
+        Name::Abstract(name) => unix::Name::Abstract(name.as_bytes()),
+        Name::Temporary => return Err(io::ErrorKind::AddrNotAvailable.into()),
+    };
+    match unix::connect(name) {
+        Ok(socket) => Ok(Some(socket)),
+        Err(error) if is_full(&error) => Ok(None),
+        Err(error) => Err(error),
     }
 }
 

@@ -193,7 +193,10 @@ impl Transport for Memory {
         if queue.closed || queue.waiting.len() >= BACKLOG {
             return Err(refused.into());
         }
-        let (here, there) = pair(CAPACITY);
+        let (mut here, mut there) = pair(CAPACITY);
+        let name: Arc<str> = to.for_people().into();
+        here.places = [None, Some(Arc::clone(&name))];
+        there.places = [Some(name), None];
         queue.waiting.push_back(Box::new(there));
         drop(queue);
         place.changed.notify_one();

@@ -2,7 +2,8 @@
 //!
 //! A server must outlive every one of them, and go on serving others meanwhile.
 
-use std::io::{ErrorKind, Read, Write};
+use std::fmt;
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
@@ -51,36 +52,114 @@ impl Attack {
         Self::Drip,
     ];
 
-    /// The octets it sends at once.
+    /// The octets it sends at once to a server that speaks GIOP.
     pub fn octets(self) -> Vec<u8> {
-        let message = |kind: u8, size: u32, body: &[u8]| {
-            let mut octets = b"GIOP\x01\x02\x01".to_vec(); // 1.2, little-endian, whole
-            octets.push(kind);
-            octets.extend(size.to_le_bytes());
-            octets.extend(body);
-            octets
-        };
+        self.octets_in(Form::Giop)
+    }
+
+    /// The octets it sends at once.
+    pub fn octets_in(self, form: Form) -> Vec<u8> {
+        let half = form.message(0, 100, &[0; 10]);
         match self {
             Self::Silence | Self::Drip => Vec::new(),
             Self::Garbage => (0..100_000u32)
                 .map(|n| (n.wrapping_mul(0x9e37_79b9) >> 24) as u8)
                 .collect(),
-            Self::HalfHeader => b"GIOP\x01\x02\x01".to_vec(),
-            Self::HalfMessage => message(0, 100, &[0; 10]),
-            Self::HugeLength => message(0, u32::MAX - 15, &[0; 4096]),
-            Self::UnknownVersion => b"GIOP\x09\x09\x01\x00\x04\x00\x00\x00ABCD".to_vec(),
-            Self::UnknownType => message(200, 4, &[0; 4]),
-            Self::HugeFields => message(0, 64, &[0xff, 0xff, 0xff, 0x7f].repeat(16)),
-            Self::StrayFragment => message(7, 8, &[9, 0, 0, 0, 1, 2, 3, 4]),
-            Self::StrayReply => message(1, 12, &[9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
+            Self::HalfHeader => half[..form.header() / 2 + 1].to_vec(),
+            Self::HalfMessage => half,
+            Self::HugeLength => form.message(0, u32::MAX - 15, &[0; 4096]),
+            Self::UnknownVersion => match form {
+                Form::Giop => b"GIOP\x09\x09\x01\x00\x04\x00\x00\x00ABCD".to_vec(),
+                // It has no versions.
+                Form::Lite => form.message(250, 4, b"ABCD"),
+                Form::LiteRt => b"\x01\x90\x00\x00\x04\x00\x00\x00ABCD".to_vec(),
+            },
+            Self::UnknownType => form.message(form.unknown_type(), 4, &[0; 4]),
+            Self::HugeFields => form.message(0, 64, &[0xff, 0xff, 0xff, 0x7f].repeat(16)),
+            Self::StrayFragment => form.message(7, 8, &[9, 0, 0, 0, 1, 2, 3, 4]),
+            Self::StrayReply => form.message(1, 12, &[9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
         }
     }
 }
 
+/// How messages begin that an [`Attack`] sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// GIOP 1.2, little-endian.
+    Giop,
+    /// GIOPlite, in the byte order of this machine.
+    Lite,
+    /// GIOPlite/RT, little-endian.
+    LiteRt,
+}
+
+impl Form {
+    /// Octets of a header.
+    pub fn header(self) -> usize {
+        match self {
+            Self::Giop => 12,
+            Self::Lite => 5,
+            Self::LiteRt => 8,
+        }
+    }
+
+    /// A message, or what is there of it: its type, the size that it announces, and octets behind the header.
+    pub fn message(self, kind: u8, size: u32, body: &[u8]) -> Vec<u8> {
+        let mut octets = Vec::new();
+        match self {
+            Self::Giop => {
+                octets.extend(b"GIOP\x01\x02\x01");
+                octets.push(kind);
+                octets.extend(size.to_le_bytes());
+            }
+            Self::Lite => {
+                octets.extend(size.to_ne_bytes());
+                octets.push(kind);
+            }
+            Self::LiteRt => {
+                octets.extend([1, 0x10 | kind, 0, 0]);
+                octets.extend(size.to_le_bytes());
+            }
+        }
+        octets.extend(body);
+        octets
+    }
+
+    /// A message type that does not exist.
+    fn unknown_type(self) -> u8 {
+        match self {
+            Self::LiteRt => 15,
+            _ => 200,
+        }
+    }
+}
+
+/// A connection to a server, over whatever transport.
+pub trait Stream: Read + Write + Send {
+    /// Returns the same connection once more, for another thread.
+    fn again(&self) -> Box<dyn Stream>;
+
+    /// Bounds how long a read and a write wait.
+    ///
+    /// # Errors
+    /// As the system gives them.
+    fn wait_at_most(&self, read: Option<Duration>, write: Option<Duration>) -> io::Result<()>;
+}
+
+impl Stream for TcpStream {
+    fn again(&self) -> Box<dyn Stream> {
+        Box::new(self.try_clone().expect("a descriptor for the thread"))
+    }
+
+    fn wait_at_most(&self, read: Option<Duration>, write: Option<Duration>) -> io::Result<()> {
+        self.set_read_timeout(read)?;
+        self.set_write_timeout(write)
+    }
+}
+
 /// An [`Attack`] under way. Dropping it closes the connection.
-#[derive(Debug)]
 pub struct Attacker {
-    stream: TcpStream,
+    stream: Box<dyn Stream>,
     /// Hanging up stops the thread that drips.
     _drip: Option<Sender<()>>,
 }
@@ -95,28 +174,32 @@ pub enum Reaction {
 }
 
 impl Attacker {
-    /// Connects and begins.
+    /// Connects over TCP and begins, with GIOP.
     ///
     /// # Panics
     /// If the server does not take the connection.
     pub fn start(server: SocketAddr, attack: Attack) -> Self {
-        let stream = TcpStream::connect_timeout(&server, Duration::from_secs(20))
+        let stream = TcpStream::connect_timeout(&server, PATIENCE)
             .unwrap_or_else(|error| panic!("the server at {server} takes no connection: {error}"));
         stream
             .set_nodelay(true)
             .expect("a connected socket takes options");
-        let bound = Some(Duration::from_secs(20));
+        Self::over(Box::new(stream), attack, Form::Giop)
+    }
+
+    /// Begins over a connection just made.
+    ///
+    /// # Panics
+    /// If the connection takes no time-outs.
+    pub fn over(mut stream: Box<dyn Stream>, attack: Attack, form: Form) -> Self {
+        let bound = Some(PATIENCE);
         stream
-            .set_write_timeout(bound)
-            .expect("a connected socket takes options");
+            .wait_at_most(bound, bound)
+            .expect("a connection takes time-outs");
         // A server that closes early is within its rights.
-        let _ = (&stream).write_all(&attack.octets());
-        let drip = (attack == Attack::Drip).then(|| {
-            drip(
-                stream.try_clone().expect("a descriptor for the thread"),
-                Duration::from_secs(1),
-            )
-        });
+        let _ = stream.write_all(&attack.octets_in(form));
+        let drip =
+            (attack == Attack::Drip).then(|| drip(stream.again(), form, Duration::from_secs(1)));
         Self {
             stream,
             _drip: drip,
@@ -134,7 +217,7 @@ impl Attacker {
                 return Reaction::Open(answer);
             }
             self.stream
-                .set_read_timeout(Some(left))
+                .wait_at_most(Some(left), Some(PATIENCE))
                 .expect("a time above zero is legal");
             match self.stream.read(&mut buffer) {
                 Ok(0) => return Reaction::Closed(answer),
@@ -148,12 +231,20 @@ impl Attacker {
     }
 }
 
+impl fmt::Debug for Attacker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Attacker")
+    }
+}
+
+/// For what a server does at once: no machine, however loaded, takes that long.
+const PATIENCE: Duration = Duration::from_secs(20);
+
 /// Sends a long request octet by octet, until hung up on.
-fn drip(mut stream: TcpStream, interval: Duration) -> Sender<()> {
+fn drip(mut stream: Box<dyn Stream>, form: Form, interval: Duration) -> Sender<()> {
     let (stop, stopped) = mpsc::channel();
     thread::spawn(move || {
-        let header = b"GIOP\x01\x02\x01\x00\x00\x10\x00\x00";
-        for octet in header.iter().copied().chain([0; 4096]) {
+        for octet in form.message(0, 4096, &[0; 4096]) {
             if stream.write_all(&[octet]).is_err()
                 || stopped.recv_timeout(interval) != Err(RecvTimeoutError::Timeout)
             {

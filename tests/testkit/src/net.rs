@@ -2,8 +2,13 @@
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
+use std::path::Path;
 
-use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, ipproto, socket_with};
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, ipproto, socket_with,
+};
 
 /// A TCP port of the IPv4 loopback address on which nobody listens now.
 ///
@@ -43,4 +48,25 @@ pub fn reset(stream: TcpStream) -> io::Result<()> {
     rustix::net::sockopt::set_socket_linger(&stream, Some(std::time::Duration::ZERO))?;
     drop(stream);
     Ok(())
+}
+
+/// Connects to the UNIX socket at `path` until the queue of its listener is full, and returns the
+/// connections that are in it.
+///
+/// # Errors
+/// As the system gives them, and when the queue has no end.
+pub fn fill(path: &Path) -> io::Result<Vec<OwnedFd>> {
+    const MOST: usize = 10_000;
+    let address = SocketAddrUnix::new(path)?;
+    let mut queued = Vec::new();
+    while queued.len() < MOST {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+        match connect(&socket, &address) {
+            Ok(()) => queued.push(socket),
+            Err(Errno::AGAIN) => return Ok(queued),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(io::Error::other("the queue has no end"))
 }

@@ -204,6 +204,13 @@ impl Server {
         open.expect("the server runs").count()
     }
 
+    /// Returns the number of its mappings of memory of this name.
+    pub(crate) fn mappings(&self, name: &str) -> usize {
+        let maps = fs::read_to_string(format!("/proc/{}/maps", self.process.id()));
+        let maps = maps.expect("the server runs");
+        maps.lines().filter(|line| line.contains(name)).count()
+    }
+
     /// Waits until it has at most so many descriptors.
     pub(crate) fn await_descriptors(&self, most: usize) {
         let end = Instant::now() + LONG;

@@ -1,0 +1,133 @@
+//! Listening.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use oxorb_sys::{descriptor, poll, socket};
+use oxorb_transport::{Acceptor, Endpoint, Link, ListenError};
+use oxorb_uiop::Listening;
+
+use crate::{Place, SCHEME, ShmLink, greeting};
+
+/// Time that a client has to greet. It does so with its next system call.
+const GREETING_LIMIT: Duration = Duration::from_secs(1);
+
+/// Clients that have connected and not greeted yet; with one more, that which has waited longest is
+/// turned away.
+const MAX_UNGREETED: usize = 64;
+
+/// A UNIX socket whose clients bring shared memory along. Its file is removed when it is closed or
+/// dropped.
+#[derive(Debug)]
+pub struct ShmAcceptor {
+    socket: Listening,
+    /// Size of the largest rings that clients may bring.
+    max_ring: u32,
+    /// Clients that have not greeted yet, in the order they came. Whoever accepts holds it: one thread
+    /// at a time.
+    waiting: Mutex<VecDeque<(OwnedFd, Instant)>>,
+}
+
+impl ShmAcceptor {
+    /// Listens on the place of `endpoint`. A file on which nobody listens any more is removed first.
+    ///
+    /// # Errors
+    /// [`ListenError`], which says what to do.
+    pub fn listen(endpoint: &Endpoint) -> Result<Self, ListenError> {
+        let listening = Listening::new(endpoint, SCHEME)?;
+        socket::set_blocking(&listening, false).map_err(|error| ListenError {
+            endpoint: Box::new(endpoint.clone()),
+            address: listening.address().to_string(),
+            error,
+            advice: None,
+        })?;
+        Ok(Self {
+            max_ring: Place::of(endpoint).ring,
+            socket: listening,
+            waiting: Mutex::default(),
+        })
+    }
+
+    /// Returns what has become of a client.
+    ///
+    /// # Errors
+    /// When the system has no descriptor or memory left, and the client is lost: whoever accepts makes room for others.
+    fn greeted(&self, client: OwnedFd) -> io::Result<Client> {
+        match greeting::receive(&client, self.max_ring) {
+            Ok((memory, ring)) => {
+                let server = self.socket.address().clone();
+                let link = ShmLink::accepted(client, memory, ring, server);
+                Ok(link.map_or(Client::Nobody, Client::Link))
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Client::Silent(client)),
+            Err(error) if descriptor::is_shortage(&error) => Err(error),
+            Err(_) => Ok(Client::Nobody),
+        }
+    }
+}
+
+/// A client that has connected.
+enum Client {
+    /// It has greeted.
+    Link(ShmLink),
+    /// It has not greeted yet.
+    Silent(OwnedFd),
+    /// It is nobody to talk with.
+    Nobody,
+}
+
+impl Acceptor for ShmAcceptor {
+    fn accept(&self) -> io::Result<Box<dyn Link>> {
+        // Nothing panics while it is held, and no state is ever half changed.
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            for _ in 0..waiting.len() {
+                let Some((client, since)) = waiting.pop_front() else {
+                    break;
+                };
+                match self.greeted(client)? {
+                    Client::Link(link) => return Ok(Box::new(link)),
+                    Client::Silent(client) if since.elapsed() < GREETING_LIMIT => {
+                        waiting.push_back((client, since));
+                    }
+                    Client::Silent(_) | Client::Nobody => {}
+                }
+            }
+            match self.socket.accept() {
+                Ok(client) => match self.greeted(client)? {
+                    Client::Link(link) => return Ok(Box::new(link)),
+                    Client::Nobody => {}
+                    Client::Silent(client) => {
+                        if waiting.len() == MAX_UNGREETED {
+                            waiting.pop_front();
+                        }
+                        waiting.push_back((client, Instant::now()));
+                    }
+                },
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    let clients = waiting.iter().map(|(client, _)| client.as_fd());
+                    let all = clients.chain([self.socket.as_fd()]);
+                    let limit = (!waiting.is_empty()).then_some(GREETING_LIMIT);
+                    poll::any_readable(all, limit)?;
+                }
+                Err(error) => {
+                    if error.kind() == io::ErrorKind::NotConnected {
+                        waiting.clear();
+                    }
+                    return Err(error);
+                }
+            }
+        }
+    }
+
+    fn close(&self) {
+        self.socket.close();
+    }
+
+    fn endpoint(&self) -> &Endpoint {
+        self.socket.endpoint()
+    }
+}

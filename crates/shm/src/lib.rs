@@ -1,0 +1,60 @@
+//! GIOP over shared memory: the transport, and the profile by which references name it.
+//!
+//! A connection within a host whose octets no kernel carries. Client and server share a segment of
+//! memory with a ring for each direction; while both are busy, a message costs no system call. A UNIX
+//! socket brings them together, says who the other one is, wakes a thread that waits for many
+//! connections, and tells at once when the other process is gone.
+//!
+//! ```
+//! use std::io::IoSlice;
+//! use oxorb_shm::Shm;
+//! use oxorb_transport::{Notation, Part, Start, Transport};
+//!
+//! let endpoint = Shm.endpoints(Notation::Url, Part::new(""))?.remove(0);
+//! let acceptor = Shm.listen(&endpoint)?; // a temporary name
+//! let address = Shm.own_address(acceptor.endpoint());
+//! let Start::Done(client) = Shm.start(&address)? else { unreachable!("nobody else waits") };
+//! let server = acceptor.accept()?;
+//! client.write(&mut [IoSlice::new(b"GIOP")])?;
+//! let mut buffer = Vec::new();
+//! server.read(&mut buffer, 4096)?;
+//! assert_eq!(buffer, b"GIOP");
+//! println!("a request of {}", server.identity()); // uid 1000, gid 100, pid 4711
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![forbid(unsafe_code)]
+#![allow(unexpected_cfgs, reason = "loom is asked for by RUSTFLAGS alone")]
+
+use std::sync::Arc;
+
+use oxorb_core::protocol::{Placed, Protocol};
+use oxorb_object::profile_tag;
+use oxorb_transport::Scheme;
+
+mod accept;
+#[doc(hidden)]
+pub mod fuzz;
+mod greeting;
+mod link;
+mod place;
+mod ring;
+mod segment;
+mod time;
+mod transport;
+mod watch;
+
+pub use accept::ShmAcceptor;
+pub use link::{MAX_SPIN, ShmLink};
+pub use place::{DEFAULT_RING, MAX_RING, MIN_RING, Place};
+pub use transport::Shm;
+
+/// The scheme of addresses in shared memory: `shm:/run/bank`, `shm:@abstract`,
+/// `shm:1048576:/run/bank`.
+pub const SCHEME: Scheme = Scheme::new("shm");
+
+/// Returns the protocol: GIOP over shared memory, under the name `shm`.
+pub fn protocol() -> Protocol {
+    let profile = Placed::new(profile_tag::OXORB_SHM, "shm", SCHEME).with_paths();
+    let protocol = Protocol::new("shm", profile, None, Arc::new(Shm));
+    protocol.expect("shared memory is a reliable stream")
+}

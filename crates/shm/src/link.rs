@@ -1,0 +1,610 @@
+//! Connections.
+
+use std::hint;
+use std::io::{self, IoSlice};
+use std::mem;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
+
+use oxorb_sys::poll;
+use oxorb_sys::shared::Shared;
+use oxorb_sys::socket::{self, Shutdown};
+use oxorb_sys::unix::{self, Credentials};
+use oxorb_transport::{Facts, Link, PeerId, Properties, WriteError};
+
+use crate::ring::{ASLEEP, AWAKE, Direction, Reader, Told, WATCHED, Writer, broken};
+use crate::segment::{self, Segment};
+use crate::time::{Clock, Timeout};
+use crate::watch::Watch;
+
+/// Longest time that a thread spins before it sleeps.
+pub const MAX_SPIN: Duration = Duration::from_millis(5);
+
+/// Time that a thread sleeps on a word of the memory before it looks after its peer, whose death wakes
+/// nobody there.
+const SLICE: Duration = Duration::from_millis(5);
+
+/// Octets that are shown to the peer at once: of a large message it reads the first while this end
+/// copies the next.
+const PIECE: u32 = 32 << 10;
+
+/// Octets over the socket, with nothing behind them, after which the peer is taken for a hostile one.
+/// One now and then is ordinary: it came while the octets that it told of were read.
+const MAX_VAIN: u32 = 1000;
+
+/// Number of looks at the memory between two at the clock, while a thread spins.
+const LOOKS: u32 = 64;
+
+/// A connection over shared memory.
+///
+/// # Real-time cost
+///
+/// A read that finds octets and a write that finds room are a copy and a fence each, and no system
+/// call, unless the peer sleeps: then one to wake it. A read that finds none spins for the time
+/// that [`Properties::busy_poll`] says (not at all unless told), then sleeps on a word of the memory,
+/// and after 5 ms at the socket. Nothing allocates.
+#[derive(Debug)]
+pub struct ShmLink {
+    segment: Segment,
+    incoming: Reader,
+    outgoing: Writer,
+    socket: OwnedFd,
+    watch: Watch,
+    read_timeout: Timeout,
+    write_timeout: Timeout,
+    /// Nanoseconds.
+    spin: AtomicU64,
+    closed: AtomicBool,
+    /// This end reads no more.
+    deaf: AtomicBool,
+    /// The peer is gone without having said so.
+    gone: AtomicBool,
+    /// The peer does not want to be woken any more: it reads no more.
+    unheard: AtomicBool,
+    /// Octets over the socket with nothing behind them, since octets came last.
+    vain: AtomicU32,
+    peer: PeerId,
+    /// Where the server listens, for people.
+    server: Arc<str>,
+}
+
+/// Ends that a peer has put to the directions of a connection, in a word of the segment.
+const CLOSED: u32 = 1;
+const DEAF: u32 = 2;
+
+impl ShmLink {
+    /// Takes over memory that was sent to a server, and the socket.
+    ///
+    /// # Errors
+    /// When the system does not tell who listens there.
+    pub(crate) fn connected(
+        socket: OwnedFd,
+        memory: Shared,
+        ring: u32,
+        server: Arc<str>,
+    ) -> io::Result<Self> {
+        Self::new(
+            socket,
+            Segment::new(memory, ring),
+            server,
+            Direction::ToClient,
+        )
+    }
+
+    /// Takes over memory that came from a client, and the socket.
+    ///
+    /// # Errors
+    /// When the system does not tell who connected.
+    pub(crate) fn accepted(
+        socket: OwnedFd,
+        memory: Shared,
+        ring: u32,
+        server: Arc<str>,
+    ) -> io::Result<Self> {
+        Self::new(
+            socket,
+            Segment::new(memory, ring),
+            server,
+            Direction::ToServer,
+        )
+    }
+
+    /// An end that reads what goes in a direction.
+    pub(crate) fn new(
+        socket: OwnedFd,
+        segment: Segment,
+        server: Arc<str>,
+        reads: Direction,
+    ) -> io::Result<Self> {
+        Ok(Self {
+            peer: identity(unix::peer_credentials(&socket)?),
+            segment,
+            incoming: Reader::new(reads),
+            outgoing: Writer::new(reads.other()),
+            socket,
+            watch: Watch::default(),
+            read_timeout: Timeout::default(),
+            write_timeout: Timeout::default(),
+            spin: AtomicU64::new(0),
+            closed: AtomicBool::new(false),
+            deaf: AtomicBool::new(false),
+            gone: AtomicBool::new(false),
+            unheard: AtomicBool::new(false),
+            vain: AtomicU32::new(0),
+            server,
+        })
+    }
+
+    /// Returns the octets of memory that the connection takes, at most: its pages are taken from the
+    /// system when octets come there for the first time.
+    pub fn memory(&self) -> usize {
+        segment::octets(self.segment.ring())
+    }
+
+    fn spin(&self) -> Duration {
+        Duration::from_nanos(self.spin.load(Ordering::Relaxed))
+    }
+
+    /// Returns the ends that the peer has put to the connection.
+    #[inline]
+    fn ended_by_peer(&self) -> u32 {
+        // The peer reads what goes out.
+        let word = self.outgoing.at.ended_by_reader();
+        self.segment.word(word).load(Ordering::Acquire)
+    }
+
+    /// Whether nothing will come any more but what is there.
+    #[inline]
+    fn is_over(&self) -> bool {
+        self.ended_by_peer() & CLOSED != 0 || self.gone.load(Ordering::Acquire)
+    }
+
+    /// Whether nobody will read what is written.
+    #[inline]
+    fn is_refused(&self) -> bool {
+        self.closed.load(Ordering::Relaxed)
+            || self.ended_by_peer() & (CLOSED | DEAF) != 0
+            || self.gone.load(Ordering::Relaxed)
+            || self.unheard.load(Ordering::Relaxed)
+    }
+
+    /// Looks whether a read need not wait: for octets, or because the end has come.
+    #[inline]
+    fn look(&self) -> io::Result<Option<Found>> {
+        if self.deaf.load(Ordering::Acquire) {
+            return Ok(Some(Found::End));
+        }
+        // Before the octets: those that were written before the end are seen then.
+        let over = self.is_over();
+        Ok(match self.incoming.waiting(&self.segment)? {
+            0 => over.then_some(Found::End),
+            _ => Some(Found::Octets),
+        })
+    }
+
+    /// A read that found nothing.
+    #[inline(never)]
+    fn read_on(&self, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
+        if self.wait(&Clock::new(&self.read_timeout))? == Found::End {
+            return Ok(0);
+        }
+        match self.incoming.take(&self.segment, buffer, max)? {
+            // The peer takes octets back.
+            0 => Err(broken()),
+            octets => Ok(octets),
+        }
+    }
+
+    /// Waits for octets or the end.
+    fn wait(&self, clock: &Clock) -> io::Result<Found> {
+        self.disarm();
+        let spin = self.spin();
+        while !spin.is_zero() {
+            for _ in 0..LOOKS {
+                if let Some(found) = self.look()? {
+                    return Ok(found);
+                }
+                hint::spin_loop();
+            }
+            if clock.left(spin).is_none() {
+                break;
+            }
+        }
+        while let Some(left) = clock.left(spin + SLICE) {
+            if let Some(found) = self.look()? {
+                return Ok(found);
+            }
+            let over = || self.deaf.load(Ordering::Acquire) || self.is_over();
+            self.incoming.sleep(&self.segment, left, over)?;
+        }
+        let word = self.incoming.at.reader();
+        loop {
+            self.segment.post(word, WATCHED);
+            let found = self.look();
+            let left = match clock.left(Duration::MAX) {
+                Some(left) if matches!(found, Ok(None)) => left,
+                left => {
+                    self.segment.post(word, AWAKE);
+                    debug_assert!(left.is_none() || !matches!(found, Ok(None)));
+                    return found?.ok_or_else(|| io::ErrorKind::TimedOut.into());
+                }
+            };
+            let limit = (left < Duration::MAX).then_some(left);
+            let waited = poll::readable(&self.socket, limit);
+            self.segment.post(word, AWAKE);
+            waited?;
+            self.hush();
+        }
+    }
+
+    /// Takes the octets that the peer has sent over the socket, and notices that it is gone.
+    fn hush(&self) {
+        self.watch.rung.store(false, Ordering::Relaxed);
+        match socket::hush(&self.socket) {
+            // The end of what this end stopped reading says nothing about the peer.
+            Ok(0) if self.deaf.load(Ordering::Acquire) => {}
+            Ok(0) => self.gone.store(true, Ordering::Release),
+            Ok(_) => {
+                if self.vain.fetch_add(1, Ordering::Relaxed) >= MAX_VAIN {
+                    self.close();
+                }
+            }
+            Err(error) => match error.kind() {
+                io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => {}
+                _ => self.gone.store(true, Ordering::Release),
+            },
+        }
+    }
+
+    /// Tells the peer not to send octets over the socket.
+    #[inline]
+    fn disarm(&self) {
+        if self.watch.armed.swap(false, Ordering::AcqRel)
+            && self.segment.post(self.incoming.at.reader(), AWAKE) == AWAKE
+        {
+            self.watch.rung.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Leaves the descriptor as those who wait there need it, when a thread ceases to read.
+    fn settle(&self, found: bool) {
+        let word = self.incoming.at.reader();
+        if !matches!(self.incoming.waiting(&self.segment), Ok(0)) {
+            let rung = self.watch.rung.load(Ordering::Relaxed)
+                || self.watch.armed.load(Ordering::Acquire)
+                    && self.segment.word(word).load(Ordering::Relaxed) == AWAKE;
+            if !rung {
+                self.watch.raise();
+            }
+            return;
+        }
+        self.disarm();
+        if !found || self.watch.rung.load(Ordering::Relaxed) {
+            self.hush();
+        }
+        self.watch.lower();
+        self.arm();
+    }
+
+    /// Asks the peer for an octet over the socket when it writes next.
+    fn arm(&self) {
+        let word = self.incoming.at.reader();
+        self.watch.armed.store(true, Ordering::Release);
+        if self.segment.post(word, WATCHED) == ASLEEP {
+            // A thread that has gone to sleep meanwhile looks again.
+            self.segment.wake(word);
+        }
+        if !matches!(self.incoming.waiting(&self.segment), Ok(0)) {
+            self.watch.raise();
+        }
+    }
+
+    /// Shows the peer what was put into the ring, from the octet with the number `from` on, and wakes it.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::BrokenPipe`] when it died before it read any of that.
+    #[inline]
+    fn publish(&self, from: u32) -> io::Result<()> {
+        match self.outgoing.publish(&self.segment) {
+            Told::Looks | Told::Woken => Ok(()),
+            Told::Watched if socket::ring(&self.socket).is_ok() => Ok(()),
+            told => self.nobody_told(told, from),
+        }
+    }
+
+    /// Nobody was woken: the peer may be dead, or on its way to sleep.
+    #[cold]
+    fn nobody_told(&self, told: Told, from: u32) -> io::Result<()> {
+        if self.ended_by_peer() & CLOSED != 0 {
+            // It lives, and a thread of it may be taking the octets: the read that follows finds the end.
+            return Ok(());
+        }
+        if poll::is_hung_up(&self.socket) {
+            self.gone.store(true, Ordering::Release);
+            if self.outgoing.is_unread(&self.segment, from) {
+                return Err(io::ErrorKind::BrokenPipe.into());
+            }
+        } else if told == Told::Watched {
+            self.unheard.store(true, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// A write that is large, or does not find the room at once.
+    #[inline(never)]
+    fn write_on(&self, slices: &[IoSlice<'_>]) -> Result<(), WriteError> {
+        let mut left: usize = slices.iter().map(|slice| slice.len()).sum();
+        let (mut written, mut put) = (0, 0);
+        let mut from = self.outgoing.tail();
+        let mut publish = |put: &mut u32, written: &mut usize| {
+            let published = self.publish(from);
+            published.map_err(|error| WriteError {
+                written: *written,
+                error,
+            })?;
+            *written += mem::take(put) as usize;
+            from = self.outgoing.tail();
+            Ok(())
+        };
+        let mut clock = None;
+        for mut rest in slices.iter().map(|slice| &**slice) {
+            while !rest.is_empty() {
+                let wanted = rest.len().min((PIECE - put) as usize);
+                let room = self.outgoing.room(&self.segment, wanted as u32);
+                let room = room.map_err(|error| WriteError { written, error })?;
+                if room == 0 {
+                    if put > 0 {
+                        publish(&mut put, &mut written)?;
+                    }
+                    let clock = clock.get_or_insert_with(|| Clock::new(&self.write_timeout));
+                    self.wait_for_room(left, clock)
+                        .map_err(|error| WriteError { written, error })?;
+                    continue;
+                }
+                let (piece, behind) = rest.split_at(wanted.min(room as usize));
+                self.outgoing.put(&self.segment, piece);
+                rest = behind;
+                left -= piece.len();
+                put += piece.len() as u32;
+                if put == PIECE {
+                    publish(&mut put, &mut written)?;
+                }
+            }
+        }
+        if put > 0 {
+            publish(&mut put, &mut written)?;
+        }
+        Ok(())
+    }
+
+    /// Waits until the ring has room for `octets`, or half of it is free.
+    fn wait_for_room(&self, octets: usize, clock: &mut Clock) -> io::Result<()> {
+        let half = self.segment.ring() / 2;
+        let wanted = u32::try_from(octets).map_or(half, |octets| octets.min(half));
+        let enough = || self.outgoing.room(&self.segment, wanted);
+        let spin = self.spin();
+        // Of the whole write: a peer that reads slowly cannot stretch it.
+        let until = clock.passed() + spin;
+        while !spin.is_zero() && clock.left(until).is_some() {
+            for _ in 0..LOOKS {
+                if enough()? >= wanted {
+                    return Ok(());
+                }
+                hint::spin_loop();
+            }
+        }
+        loop {
+            if self.is_refused() {
+                return Err(io::ErrorKind::BrokenPipe.into());
+            }
+            let Some(left) = clock.left(Duration::MAX) else {
+                return Err(io::ErrorKind::TimedOut.into());
+            };
+            if enough()? >= wanted {
+                return Ok(());
+            }
+            let over = || self.is_refused();
+            self.outgoing
+                .sleep(&self.segment, wanted, left.min(SLICE), over)?;
+            if enough()? < wanted && poll::is_hung_up(&self.socket) {
+                self.gone.store(true, Ordering::Release);
+            }
+        }
+    }
+
+    /// Says that this end has ended something, and wakes who waits for it.
+    fn end(&self, what: u32) {
+        let word = self.incoming.at.ended_by_reader();
+        self.segment.word(word).fetch_or(what, Ordering::AcqRel);
+        let (incoming, outgoing) = (self.incoming.at, self.outgoing.at);
+        // The peer still reads what goes out unless all is closed: it keeps waiting as it does, and a word that
+        // says so stays.
+        let all = [
+            incoming.reader(),
+            incoming.writer(),
+            outgoing.reader(),
+            outgoing.writer(),
+        ];
+        let ended = if what == CLOSED { &all[..] } else { &all[..2] };
+        for &word in ended {
+            if self.segment.post(word, AWAKE) == ASLEEP {
+                self.segment.wake(word);
+            }
+        }
+    }
+}
+
+/// What a read need not wait for any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Found {
+    Octets,
+    End,
+}
+
+impl Link for ShmLink {
+    #[inline]
+    fn read(&self, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
+        if max == 0 || self.deaf.load(Ordering::Relaxed) {
+            return Ok(0);
+        }
+        let mut read = self.incoming.take(&self.segment, buffer, max);
+        if matches!(read, Ok(0)) {
+            read = self.read_on(buffer, max);
+        }
+        self.has_read(&read);
+        read
+    }
+
+    #[inline]
+    fn read_now(&self, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
+        if max == 0 || self.deaf.load(Ordering::Relaxed) {
+            return Ok(0);
+        }
+        let over = self.is_over();
+        let mut read = self.incoming.take(&self.segment, buffer, max);
+        if matches!(read, Ok(0)) && !over {
+            read = self.read_the_last(buffer, max);
+        }
+        self.has_read(&read);
+        read
+    }
+
+    #[inline]
+    fn write(&self, slices: &mut [IoSlice<'_>]) -> Result<(), WriteError> {
+        let total: usize = slices.iter().map(|slice| slice.len()).sum();
+        if total == 0 {
+            return Ok(());
+        }
+        let failed = |error| WriteError { written: 0, error };
+        if self.is_refused() {
+            return Err(failed(io::ErrorKind::BrokenPipe.into()));
+        }
+        if total > PIECE as usize {
+            return self.write_on(slices);
+        }
+        let room = self.outgoing.room(&self.segment, total as u32);
+        if room.map_err(failed)? < total as u32 {
+            return self.write_on(slices);
+        }
+        let from = self.outgoing.tail();
+        for slice in slices {
+            self.outgoing.put(&self.segment, slice);
+        }
+        self.publish(from).map_err(failed)
+    }
+
+    fn set_read_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        self.read_timeout.set(timeout);
+        Ok(())
+    }
+
+    fn set_write_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        self.write_timeout.set(timeout);
+        Ok(())
+    }
+
+    fn close(&self) {
+        if self.closed.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        self.deaf.store(true, Ordering::Release);
+        self.end(CLOSED);
+        // Fails only if the connection is gone already.
+        let _ = socket::shutdown(&self.socket, Shutdown::Both);
+    }
+
+    fn close_read(&self) {
+        if self.deaf.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        self.end(DEAF);
+        let _ = socket::shutdown(&self.socket, Shutdown::Read);
+    }
+
+    fn is_dead(&self) -> bool {
+        let empty = || matches!(self.incoming.waiting(&self.segment), Ok(0));
+        let over = self.closed.load(Ordering::Relaxed) || self.is_over();
+        let over = over || empty() && poll::is_hung_up(&self.socket);
+        over && empty()
+    }
+
+    fn has_input(&self) -> io::Result<bool> {
+        Ok(!matches!(self.look(), Ok(None)) || poll::is_hung_up(&self.socket))
+    }
+
+    fn poll_fd(&self) -> Option<BorrowedFd<'_>> {
+        let (descriptor, new) = self.watch.descriptor(&self.socket)?;
+        if new {
+            self.arm();
+        }
+        Some(descriptor)
+    }
+
+    fn facts(&self) -> Facts {
+        Facts::RELIABLE_STREAM
+    }
+
+    fn peer(&self) -> String {
+        match self.incoming.at {
+            Direction::ToClient => self.server.to_string(),
+            Direction::ToServer => self.peer.to_string(),
+        }
+    }
+
+    fn identity(&self) -> PeerId {
+        self.peer
+    }
+
+    /// Sets the time that reads and writes spin before they sleep, at most [`MAX_SPIN`]. The size of the
+    /// rings is the server's to say, and there is no network for the other properties.
+    fn apply(&self, properties: &Properties) -> io::Result<()> {
+        if let Some(time) = properties.busy_poll {
+            let nanos = time.min(MAX_SPIN).as_nanos() as u64;
+            self.spin.store(nanos, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    fn local(&self) -> String {
+        match self.incoming.at {
+            Direction::ToClient => identity(unix::own_credentials()).to_string(),
+            Direction::ToServer => self.server.to_string(),
+        }
+    }
+}
+
+impl ShmLink {
+    /// Sees to the descriptor, if there is one.
+    #[inline]
+    fn has_read(&self, read: &io::Result<usize>) {
+        let found = matches!(read, Ok(1..));
+        if found && self.vain.load(Ordering::Relaxed) != 0 {
+            self.vain.store(0, Ordering::Relaxed);
+        }
+        if self.watch.is_watched() {
+            self.settle(found);
+        }
+    }
+
+    /// A read that must not wait, and found nothing: 0 only if the peer is gone.
+    #[cold]
+    fn read_the_last(&self, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
+        if !poll::is_hung_up(&self.socket) && !self.is_over() {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        // What it wrote before it went is there by now.
+        self.incoming.take(&self.segment, buffer, max)
+    }
+}
+
+impl Drop for ShmLink {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+fn identity(Credentials { uid, gid, pid }: Credentials) -> PeerId {
+    PeerId::User { uid, gid, pid }
+}

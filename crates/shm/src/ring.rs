@@ -1,0 +1,568 @@
+//! One direction of a connection: a ring of octets with one writer and one reader.
+//!
+//! Each end keeps its own place to itself and publishes it; of the other end's it believes nothing but
+//! that the octets between both lie within the ring. How an end waits stands in a word of its own, so
+//! that the other one makes a system call only for who sleeps.
+
+use std::io;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+#[cfg(all(test, loom))]
+use loom::sync::atomic::{Ordering, fence};
+#[cfg(not(all(test, loom)))]
+use std::sync::atomic::{Ordering, fence};
+
+use crate::segment::Segment;
+
+/// Words of the header between two that different processes write: two cache lines, because
+/// processors fetch them in pairs.
+const LINE: usize = 32;
+
+/// Words of the header in use.
+#[cfg(all(test, loom))]
+pub(crate) const WORDS: usize = 10 * LINE;
+
+/// Says that the owner of a word does not wait.
+pub(crate) const AWAKE: u32 = 0;
+/// Says that the owner of a word sleeps on it.
+pub(crate) const ASLEEP: u32 = 1;
+/// Says that somebody waits at a descriptor for what the owner of a word reads.
+pub(crate) const WATCHED: u32 = 2;
+
+/// Where the words and octets of one direction are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Direction {
+    ToServer,
+    ToClient,
+}
+
+impl Direction {
+    fn words(self) -> usize {
+        self as usize * 4 * LINE
+    }
+
+    /// The number of octets that were written, ever.
+    fn tail(self) -> usize {
+        self.words()
+    }
+
+    /// The number of octets that were read, ever.
+    fn head(self) -> usize {
+        self.words() + LINE
+    }
+
+    /// How the reader waits.
+    pub(crate) fn reader(self) -> usize {
+        self.words() + 2 * LINE
+    }
+
+    /// How the writer waits.
+    pub(crate) fn writer(self) -> usize {
+        self.words() + 3 * LINE
+    }
+
+    /// What the process that reads this direction has ended: see [`Link::close`](oxorb_transport::Link::close).
+    pub(crate) fn ended_by_reader(self) -> usize {
+        (8 + self as usize) * LINE
+    }
+
+    pub(crate) fn other(self) -> Self {
+        match self {
+            Self::ToServer => Self::ToClient,
+            Self::ToClient => Self::ToServer,
+        }
+    }
+
+    /// Returns the place of the octet with this number, and the octets from there to the end of the ring.
+    #[inline]
+    fn place(self, segment: &Segment, number: u32) -> (usize, usize) {
+        let at = number & (segment.ring() - 1);
+        let first = self as usize * segment.ring() as usize;
+        (first + at as usize, (segment.ring() - at) as usize)
+    }
+}
+
+/// The error of a peer that writes what cannot be.
+pub(crate) fn broken() -> io::Error {
+    let text = "the peer wrote nonsense into the shared memory of the connection";
+    io::Error::new(io::ErrorKind::InvalidData, text)
+}
+
+/// The end that takes octets out. For one thread at a time.
+#[derive(Debug)]
+pub(crate) struct Reader {
+    pub(crate) at: Direction,
+    /// The number of octets that were read. What stands in the segment is for the peer.
+    head: AtomicU32,
+}
+
+impl Reader {
+    pub(crate) fn new(at: Direction) -> Self {
+        Self {
+            at,
+            head: AtomicU32::new(0),
+        }
+    }
+
+    /// Returns the number of octets that wait to be read.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::InvalidData`] when it cannot be.
+    #[inline]
+    pub(crate) fn waiting(&self, segment: &Segment) -> io::Result<u32> {
+        let tail = segment.word(self.at.tail()).load(Ordering::Acquire);
+        let waiting = tail.wrapping_sub(self.head.load(Relaxed));
+        match waiting <= segment.ring() {
+            true => Ok(waiting),
+            false => Err(broken()),
+        }
+    }
+
+    /// Appends what waits to `buffer`, at most `max` octets, and returns their number. Wakes the writer
+    /// if it sleeps and there is room again.
+    ///
+    /// # Errors
+    /// Those of [`waiting`](Self::waiting).
+    #[inline]
+    pub(crate) fn take(
+        &self,
+        segment: &Segment,
+        buffer: &mut Vec<u8>,
+        max: usize,
+    ) -> io::Result<usize> {
+        let waiting = self.waiting(segment)?;
+        let octets = (waiting as usize).min(max);
+        if octets == 0 {
+            return Ok(0);
+        }
+        let head = self.head.load(Relaxed);
+        let (at, to_the_end) = self.at.place(segment, head);
+        buffer.reserve(octets);
+        segment.copy_out(at, buffer, octets.min(to_the_end));
+        if octets > to_the_end {
+            let (start, _) = self.at.place(segment, 0);
+            segment.copy_out(start, buffer, octets - to_the_end);
+        }
+        let head = head.wrapping_add(octets as u32);
+        self.head.store(head, Relaxed);
+        segment.word(self.at.head()).store(head, Ordering::Release);
+        fence(Ordering::SeqCst);
+        let left = waiting - octets as u32;
+        if left <= segment.ring() / 2
+            && segment.word(self.at.writer()).load(Relaxed) == ASLEEP
+            && segment.post(self.at.writer(), AWAKE) == ASLEEP
+        {
+            segment.wake(self.at.writer());
+        }
+        Ok(octets)
+    }
+
+    /// Sleeps until octets wait, or somebody wakes this end; at most `limit`. `over` says that there
+    /// is no need to. May return early.
+    ///
+    /// # Errors
+    /// Those of [`waiting`](Self::waiting).
+    pub(crate) fn sleep(
+        &self,
+        segment: &Segment,
+        limit: Duration,
+        over: impl FnOnce() -> bool,
+    ) -> io::Result<()> {
+        segment.post(self.at.reader(), ASLEEP);
+        if self.waiting(segment)? == 0 && !over() {
+            segment.sleep(self.at.reader(), ASLEEP, limit);
+        }
+        segment.post(self.at.reader(), AWAKE);
+        Ok(())
+    }
+}
+
+/// How a reader learns of octets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum Told {
+    /// It is awake.
+    Looks,
+    /// It was woken.
+    Woken,
+    /// It was about to sleep, and looks again; or it never will.
+    Missed,
+    /// Somebody waits at its descriptor.
+    Watched,
+}
+
+/// The end that puts octets in. For one thread at a time.
+#[derive(Debug)]
+pub(crate) struct Writer {
+    pub(crate) at: Direction,
+    /// The number of octets that were written, published or not.
+    tail: AtomicU32,
+    /// The number of octets that the peer had read when this end last looked.
+    head: AtomicU32,
+}
+
+impl Writer {
+    pub(crate) fn new(at: Direction) -> Self {
+        Self {
+            at,
+            tail: AtomicU32::new(0),
+            head: AtomicU32::new(0),
+        }
+    }
+
+    /// Returns the room for octets; looks at what the peer has read since only if less than `wanted` was
+    /// left.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::InvalidData`] when the peer has read what was not written.
+    #[inline]
+    pub(crate) fn room(&self, segment: &Segment, wanted: u32) -> io::Result<u32> {
+        let tail = self.tail.load(Relaxed);
+        let room = segment.ring() - tail.wrapping_sub(self.head.load(Relaxed));
+        if room >= wanted {
+            return Ok(room);
+        }
+        let head = segment.word(self.at.head()).load(Ordering::Acquire);
+        let used = tail.wrapping_sub(head);
+        if used > segment.ring() {
+            return Err(broken());
+        }
+        self.head.store(head, Relaxed);
+        Ok(segment.ring() - used)
+    }
+
+    /// Puts octets in, for which there is room. The reader sees them once they are
+    /// [published](Self::publish).
+    #[inline]
+    pub(crate) fn put(&self, segment: &Segment, octets: &[u8]) {
+        let tail = self.tail.load(Relaxed);
+        let (at, to_the_end) = self.at.place(segment, tail);
+        let (first, second) = octets.split_at(octets.len().min(to_the_end));
+        segment.copy_in(at, first);
+        if !second.is_empty() {
+            let (start, _) = self.at.place(segment, 0);
+            segment.copy_in(start, second);
+        }
+        let tail = tail.wrapping_add(octets.len() as u32);
+        self.tail.store(tail, Relaxed);
+    }
+
+    /// Returns the number of octets that were put in, ever.
+    #[inline]
+    pub(crate) fn tail(&self) -> u32 {
+        self.tail.load(Relaxed)
+    }
+
+    /// Whether the reader has taken nothing behind the octet with this number, as far as it says.
+    pub(crate) fn is_unread(&self, segment: &Segment, from: u32) -> bool {
+        let head = segment.word(self.at.head()).load(Ordering::Acquire);
+        head.wrapping_sub(from).cast_signed() <= 0
+    }
+
+    /// Shows the reader all octets that were put in, and wakes it if it sleeps.
+    #[inline]
+    pub(crate) fn publish(&self, segment: &Segment) -> Told {
+        let tail = self.tail.load(Relaxed);
+        segment.word(self.at.tail()).store(tail, Ordering::Release);
+        fence(Ordering::SeqCst);
+        if segment.word(self.at.reader()).load(Relaxed) == AWAKE {
+            return Told::Looks;
+        }
+        match segment.post(self.at.reader(), AWAKE) {
+            ASLEEP if segment.wake(self.at.reader()) => Told::Woken,
+            ASLEEP => Told::Missed,
+            WATCHED => Told::Watched,
+            _ => Told::Looks,
+        }
+    }
+
+    /// Sleeps until there is room for `wanted` octets, at most half a ring, or somebody wakes this end;
+    /// at most `limit`. `over` says that there is no need to. May return early.
+    ///
+    /// # Errors
+    /// Those of [`room`](Self::room).
+    pub(crate) fn sleep(
+        &self,
+        segment: &Segment,
+        wanted: u32,
+        limit: Duration,
+        over: impl FnOnce() -> bool,
+    ) -> io::Result<()> {
+        segment.post(self.at.writer(), ASLEEP);
+        if self.room(segment, wanted)? < wanted && !over() {
+            segment.sleep(self.at.writer(), ASLEEP, limit);
+        }
+        segment.post(self.at.writer(), AWAKE);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[cfg(not(loom))]
+mod tests {
+    use std::thread;
+
+    use super::*;
+    use crate::MIN_RING;
+
+    fn ends() -> (Segment, Writer, Reader) {
+        let at = Direction::ToClient;
+        let segment = Segment::private(MIN_RING).unwrap();
+        (segment, Writer::new(at), Reader::new(at))
+    }
+
+    const SHORT: Duration = Duration::from_millis(1);
+
+    /// Two threads, as Miri sees them: octets arrive once and in order, around the end of the ring.
+    #[test]
+    fn octets_arrive_in_order() {
+        let (segment, writer, reader) = ends();
+        let total: u32 = if cfg!(miri) { 9000 } else { 3_000_000 };
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut sent = 0_u32;
+                while sent < total {
+                    let wanted = 1 + sent % 700;
+                    let octets: Vec<u8> =
+                        (sent..sent + wanted).map(|n| (n ^ n >> 8) as u8).collect();
+                    while writer.room(&segment, wanted).unwrap() < wanted {
+                        writer.sleep(&segment, wanted, SHORT, || false).unwrap();
+                    }
+                    writer.put(&segment, &octets);
+                    assert_ne!(writer.publish(&segment), Told::Watched);
+                    sent += wanted;
+                }
+            });
+            let (mut got, mut buffer) = (0_u32, Vec::new());
+            while got < total {
+                buffer.clear();
+                match reader.take(&segment, &mut buffer, 1000).unwrap() {
+                    0 => reader.sleep(&segment, SHORT, || false).unwrap(),
+                    _ => {
+                        for octet in &buffer {
+                            assert_eq!(*octet, (got ^ got >> 8) as u8);
+                            got += 1;
+                        }
+                    }
+                }
+            }
+        });
+    }
+
+    /// A peer that writes into any word at any time costs an error and nothing else.
+    #[test]
+    fn a_peer_that_scribbles_is_found_out_or_gives_some_octets() {
+        let (segment, writer, reader) = ends();
+        let rounds = if cfg!(miri) { 40 } else { 20_000 };
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                for round in 0..rounds {
+                    for line in 0..10 {
+                        let value = match round % 4 {
+                            0 => round,
+                            1 => u32::MAX - round,
+                            2 => MIN_RING * round,
+                            _ => MIN_RING,
+                        };
+                        segment.word(line * LINE).store(value, Relaxed);
+                    }
+                    segment.copy_in(round as usize % 1000, &[7; 99]);
+                }
+            });
+            let mut buffer = Vec::new();
+            for _ in 0..rounds {
+                buffer.clear();
+                if let Ok(octets) = reader.take(&segment, &mut buffer, 500) {
+                    assert_eq!(octets, buffer.len());
+                    assert!(octets <= 500);
+                }
+                if let Ok(room) = writer.room(&segment, 100) {
+                    assert!(room <= MIN_RING);
+                    writer.put(&segment, &[1; 100][..room.min(100) as usize]);
+                    let _ = writer.publish(&segment);
+                }
+                let _ = reader.sleep(&segment, Duration::from_nanos(1), || false);
+            }
+        });
+    }
+
+    #[test]
+    fn indices_that_cannot_be_are_refused() {
+        let (segment, writer, reader) = ends();
+        let mut buffer = Vec::new();
+        for (tail, allowed) in [(MIN_RING, true), (MIN_RING + 1, false), (u32::MAX, false)] {
+            segment.word(reader.at.tail()).store(tail, Relaxed);
+            assert_eq!(reader.waiting(&segment).is_ok(), allowed, "{tail}");
+            assert_eq!(
+                reader.take(&segment, &mut buffer, 0).is_ok(),
+                allowed,
+                "{tail}"
+            );
+        }
+        writer.put(&segment, &[0; 10]);
+        for (head, allowed) in [(11, false), (u32::MAX - MIN_RING, false), (10, true)] {
+            segment.word(writer.at.head()).store(head, Relaxed);
+            assert_eq!(writer.room(&segment, MIN_RING).is_ok(), allowed, "{head}");
+        }
+    }
+
+    #[test]
+    fn counters_pass_their_end() {
+        let (segment, writer, reader) = ends();
+        let almost = u32::MAX - 5;
+        for own in [&writer.tail, &writer.head, &reader.head] {
+            own.store(almost, Relaxed);
+        }
+        for shared in [reader.at.tail(), reader.at.head()] {
+            segment.word(shared).store(almost, Relaxed);
+        }
+        let mut buffer = Vec::new();
+        for _ in 0..3 {
+            assert_eq!(writer.room(&segment, MIN_RING).unwrap(), MIN_RING);
+            writer.put(&segment, b"some octets");
+            assert_eq!(writer.publish(&segment), Told::Looks);
+            assert_eq!(reader.take(&segment, &mut buffer, 99).unwrap(), 11);
+        }
+        assert_eq!(buffer, b"some octets".repeat(3));
+    }
+}
+
+/// Every interleaving of two threads, with every value that the memory model lets a load see.
+#[cfg(all(test, loom))]
+mod model {
+    use loom::sync::atomic::AtomicBool;
+    use loom::sync::{Arc, Condvar, Mutex};
+    use loom::thread;
+
+    use super::*;
+
+    const FOREVER: Duration = Duration::MAX;
+
+    /// Preemptions of one execution: with more of them a model takes minutes, and found nothing else.
+    const PREEMPTIONS: usize = 3;
+
+    fn explore(model: impl Fn() + Sync + Send + 'static) {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound.get_or_insert(PREEMPTIONS);
+        builder.check(model);
+    }
+
+    struct Both {
+        segment: Segment,
+        writer: Writer,
+        reader: Reader,
+        over: AtomicBool,
+        /// Octets over the socket that nobody has taken.
+        bell: Mutex<u32>,
+        rung: Condvar,
+    }
+
+    fn both(ring: u32) -> Arc<Both> {
+        let at = Direction::ToServer;
+        Arc::new(Both {
+            segment: Segment::private(ring).unwrap(),
+            writer: Writer::new(at),
+            reader: Reader::new(at),
+            over: AtomicBool::new(false),
+            bell: Mutex::new(0),
+            rung: Condvar::new(),
+        })
+    }
+
+    /// Writes octets one message at a time, as a link does.
+    fn write(both: &Both, messages: &[&[u8]]) {
+        for message in messages {
+            let wanted = message.len() as u32;
+            while both.writer.room(&both.segment, wanted).unwrap() < wanted {
+                both.writer
+                    .sleep(&both.segment, wanted, FOREVER, || false)
+                    .unwrap();
+            }
+            both.writer.put(&both.segment, message);
+            if both.writer.publish(&both.segment) == Told::Watched {
+                *both.bell.lock().unwrap() += 1;
+                both.rung.notify_all();
+            }
+        }
+    }
+
+    /// A sleeper that is not woken is a deadlock, which loom reports; a message that is torn is not equal.
+    #[test]
+    fn no_wake_up_is_lost_and_no_message_is_torn() {
+        explore(|| {
+            let ends = both(2);
+            let other = Arc::clone(&ends);
+            let writer = thread::spawn(move || write(&other, &[b"a", b"b", b"c"]));
+            let mut buffer = Vec::new();
+            while buffer.len() < 3 {
+                if ends.reader.take(&ends.segment, &mut buffer, 2).unwrap() == 0 {
+                    ends.reader.sleep(&ends.segment, FOREVER, || false).unwrap();
+                }
+            }
+            assert_eq!(buffer, b"abc");
+            writer.join().unwrap();
+        });
+    }
+
+    /// A thread at a descriptor: armed before it waits, and rung.
+    #[test]
+    fn a_descriptor_that_is_armed_is_rung() {
+        explore(|| {
+            let ends = both(4);
+            let other = Arc::clone(&ends);
+            let writer = thread::spawn(move || write(&other, &[b"ab", b"cd"]));
+            let mut buffer = Vec::new();
+            while buffer.len() < 4 {
+                if ends.reader.take(&ends.segment, &mut buffer, 4).unwrap() > 0 {
+                    continue;
+                }
+                ends.segment.post(ends.reader.at.reader(), WATCHED);
+                if ends.reader.waiting(&ends.segment).unwrap() == 0 {
+                    let mut bell = ends.bell.lock().unwrap();
+                    while *bell == 0 {
+                        bell = ends.rung.wait(bell).unwrap();
+                    }
+                    *bell = 0;
+                }
+                ends.segment.post(ends.reader.at.reader(), AWAKE);
+                *ends.bell.lock().unwrap() = 0;
+            }
+            assert_eq!(buffer, b"abcd");
+            writer.join().unwrap();
+        });
+    }
+
+    /// The end, which another thread of this process or the peer says, wakes a sleeper, and what was
+    /// written before it is read first.
+    #[test]
+    fn the_end_wakes_and_comes_last() {
+        explore(|| {
+            let ends = both(4);
+            let other = Arc::clone(&ends);
+            let writer = thread::spawn(move || {
+                write(&other, &[b"x"]);
+                other.over.store(true, Ordering::Release);
+                let word = other.reader.at.reader();
+                if other.segment.post(word, AWAKE) == ASLEEP {
+                    other.segment.wake(word);
+                }
+            });
+            let mut buffer = Vec::new();
+            loop {
+                let over = ends.over.load(Ordering::Acquire);
+                let taken = ends.reader.take(&ends.segment, &mut buffer, 4).unwrap();
+                if taken == 0 && over {
+                    break;
+                }
+                if taken == 0 {
+                    let over = || ends.over.load(Ordering::Acquire);
+                    ends.reader.sleep(&ends.segment, FOREVER, over).unwrap();
+                }
+            }
+            assert_eq!(buffer, b"x");
+            writer.join().unwrap();
+        });
+    }
+}

@@ -1,0 +1,179 @@
+//! The memory of a connection: words and octets that the other process may change at any time.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+#[cfg(not(all(test, loom)))]
+use std::sync::atomic::{AtomicU32, Ordering, fence};
+#[cfg(not(all(test, loom)))]
+use std::time::Duration;
+
+#[cfg(not(all(test, loom)))]
+use oxorb_sys::futex;
+use oxorb_sys::shared::{self, Shared};
+
+/// The memory of a connection, with a ring for each direction.
+#[cfg(not(all(test, loom)))]
+#[derive(Debug)]
+pub(crate) struct Segment {
+    memory: Shared,
+    /// Octets of each ring, a power of two.
+    ring: u32,
+}
+
+/// Octets of both rings.
+fn data(ring: u32) -> usize {
+    2 * ring as usize
+}
+
+/// Makes memory for rings of a size, and the descriptor for the other process.
+pub(crate) fn create(ring: u32) -> io::Result<(Shared, OwnedFd)> {
+    Shared::create("oxorb-shm", data(ring))
+}
+
+/// Maps the memory that another process made.
+pub(crate) fn open(descriptor: impl AsFd, ring: u32) -> io::Result<Shared> {
+    Shared::open(descriptor, data(ring))
+}
+
+/// Returns the octets that a connection with rings of a size takes, at most.
+pub(crate) fn octets(ring: u32) -> usize {
+    shared::HEADER + data(ring)
+}
+
+#[cfg(not(all(test, loom)))]
+impl Segment {
+    /// Takes over memory for rings of `ring` octets.
+    pub(crate) fn new(memory: Shared, ring: u32) -> Self {
+        assert!(ring.is_power_of_two() && memory.data().len() * 8 == data(ring));
+        Self { memory, ring }
+    }
+
+    /// Makes a segment that two threads of this process share, without a descriptor.
+    pub(crate) fn private(ring: u32) -> io::Result<Self> {
+        Ok(Self::new(Shared::private(data(ring))?, ring))
+    }
+
+    /// Returns the size of a ring.
+    #[inline]
+    pub(crate) fn ring(&self) -> u32 {
+        self.ring
+    }
+
+    /// Returns a word of the header.
+    #[inline]
+    pub(crate) fn word(&self, index: usize) -> &AtomicU32 {
+        &self.memory.header()[index]
+    }
+
+    /// Copies octets into the data, which must have the room.
+    #[inline]
+    pub(crate) fn copy_in(&self, at: usize, octets: &[u8]) {
+        shared::copy_in(self.memory.data(), at, octets);
+    }
+
+    /// Appends octets of the data to a buffer.
+    #[inline]
+    pub(crate) fn copy_out(&self, at: usize, buffer: &mut Vec<u8>, octets: usize) {
+        shared::copy_out(self.memory.data(), at, buffer, octets);
+    }
+
+    /// Sleeps while a word has a value, until somebody wakes it, at most `limit`.
+    pub(crate) fn sleep(&self, index: usize, while_it_is: u32, limit: Duration) {
+        futex::sleep(self.word(index), while_it_is, limit);
+    }
+
+    /// Wakes the sleeper of a word, and reports whether there was one.
+    pub(crate) fn wake(&self, index: usize) -> bool {
+        futex::wake(self.word(index))
+    }
+
+    /// Sets a word that says how its owner waits, and returns what it was. All that this thread did
+    /// before is seen by whoever sees the new value, and all that it looks at afterwards is new.
+    pub(crate) fn post(&self, index: usize, state: u32) -> u32 {
+        let before = self.word(index).swap(state, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+        before
+    }
+}
+
+#[cfg(all(test, loom))]
+pub(crate) use model::Segment;
+
+/// The segment as loom has it: one octet for each word of data, and sleeping by a condition.
+#[cfg(all(test, loom))]
+mod model {
+    use std::io;
+    use std::time::Duration;
+
+    use loom::sync::atomic::{AtomicU8, AtomicU32, Ordering, fence};
+    use loom::sync::{Condvar, Mutex};
+    use oxorb_sys::shared::Shared;
+
+    use crate::ring::WORDS;
+
+    #[derive(Debug)]
+    pub(crate) struct Segment {
+        header: Vec<AtomicU32>,
+        data: Vec<AtomicU8>,
+        ring: u32,
+        kernel: Mutex<()>,
+        woken: Condvar,
+    }
+
+    impl Segment {
+        pub(crate) fn new(_memory: Shared, ring: u32) -> Self {
+            Self::private(ring).unwrap()
+        }
+
+        pub(crate) fn private(ring: u32) -> io::Result<Self> {
+            Ok(Self {
+                header: (0..WORDS).map(|_| AtomicU32::new(0)).collect(),
+                data: (0..2 * ring).map(|_| AtomicU8::new(0)).collect(),
+                ring,
+                kernel: Mutex::new(()),
+                woken: Condvar::new(),
+            })
+        }
+
+        pub(crate) fn ring(&self) -> u32 {
+            self.ring
+        }
+
+        pub(crate) fn word(&self, index: usize) -> &AtomicU32 {
+            &self.header[index]
+        }
+
+        pub(crate) fn copy_in(&self, at: usize, octets: &[u8]) {
+            for (place, octet) in self.data[at..].iter().zip(octets) {
+                place.store(*octet, Ordering::Relaxed);
+            }
+        }
+
+        pub(crate) fn copy_out(&self, at: usize, buffer: &mut Vec<u8>, octets: usize) {
+            let octets = self.data[at..at + octets].iter();
+            buffer.extend(octets.map(|octet| octet.load(Ordering::Relaxed)));
+        }
+
+        /// Without a limit: a wake-up that is lost is a deadlock, which loom finds.
+        pub(crate) fn sleep(&self, index: usize, while_it_is: u32, _limit: Duration) {
+            let mut kernel = self.kernel.lock().unwrap();
+            if self.word(index).load(Ordering::SeqCst) == while_it_is {
+                kernel = self.woken.wait(kernel).unwrap();
+            }
+            drop(kernel);
+        }
+
+        pub(crate) fn wake(&self, _index: usize) -> bool {
+            let kernel = self.kernel.lock().unwrap();
+            self.woken.notify_all();
+            drop(kernel);
+            true
+        }
+
+        pub(crate) fn post(&self, index: usize, state: u32) -> u32 {
+            let before = self.word(index).swap(state, Ordering::SeqCst);
+            fence(Ordering::SeqCst);
+            before
+        }
+    }
+}

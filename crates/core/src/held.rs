@@ -9,9 +9,9 @@ use oxorb_giop::{Frame, FrameContext, Header, Request, Violation, Wire};
 use oxorb_object::{CompletionStatus, SystemException};
 
 use crate::conn::Kept;
-use crate::deadline::Times;
 use crate::interceptor::ServerFlow;
 use crate::server::{self, Sink};
+use crate::terms::Times;
 use crate::upcall::{Arrived, Outcome, Upcall};
 use crate::{Orb, raise};
 
@@ -35,7 +35,7 @@ impl Held<'_> {
         match self.answer {
             Ok(Kept::Nothing(_)) => {}
             Ok(Kept::Reply(message)) => self.sink.send_whole(message),
-            Ok(Kept::Later(ref mailbox)) => match self.sink.defer(self.orb, self.id, self.wire) {
+            Ok(Kept::Later(ref mailbox)) => match self.sink.defer(self.id, self.wire) {
                 Some(line) => mailbox.send_on(Box::new(line)),
                 None => return self.fail(raise::NO_WAY_BACK),
             },
@@ -121,7 +121,6 @@ impl Detached {
             .object_key()
             .expect("looked at before it was copied");
         let mut sink = Sink::to_memory(Vec::new());
-        let flow = self.flow.clone();
         let arrived = Arrived {
             orb,
             frame: &frame,
@@ -130,7 +129,7 @@ impl Detached {
             dialect: self.dialect,
             times: &self.times,
         };
-        server::upcall(&arrived, &mut sink, flow, |upcall| {
+        server::upcall(&arrived, &mut sink, self.flow.as_ref(), |upcall| {
             let _slots = upcall.enter_slots();
             serve(upcall)
         });
@@ -176,7 +175,7 @@ impl<'r> Upcall<'r> {
             message: self.arrived.frame.bytes.to_vec(),
             dialect: self.arrived.dialect,
             times: *self.arrived.times,
-            flow: self.flow.clone(),
+            flow: self.flow.cloned(),
         }
     }
 
@@ -187,8 +186,8 @@ impl<'r> Upcall<'r> {
                 self.sink.send_whole(message)
             }
             Kept::Later(mailbox) if self.arrived.request.response.expected() => {
-                let (orb, id) = (self.arrived.orb, self.arrived.request.id);
-                match self.sink.defer(orb, id, self.arrived.frame.wire()) {
+                let id = self.arrived.request.id;
+                match self.sink.defer(id, self.arrived.frame.wire()) {
                     Some(line) => mailbox.send_on(Box::new(line)),
                     None => return self.fail(raise::NO_WAY_BACK),
                 }

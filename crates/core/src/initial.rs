@@ -1,9 +1,8 @@
 //! From text to references and back: `string_to_object`, initial references,
 //! and the IORs of our own objects.
 
-use std::fmt;
 use std::io::{self, Read as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use oxorb_cdr::CharSet;
@@ -11,17 +10,15 @@ use oxorb_object::components::orb_type;
 use oxorb_object::corbaloc::Location;
 use oxorb_object::{
     CodeSetComponentInfo, Corbaloc, Ior, ReferenceError, SystemException, TaggedComponent, Url,
-    Version, corbaloc, minor, profile_tag,
+    Version, corbaloc, profile_tag,
 };
 use oxorb_rt::Priority;
+use oxorb_transport::Address;
 
 use crate::protocol::{Found, Profile, Protocol};
 use crate::published::PublishedAddress;
+use crate::resolve_error::{MAX_INDIRECTIONS, ResolveError};
 use crate::{Interface, ObjectRef, Orb, Ref, interface_repository, naming, raise};
-
-/// A file, or an initial reference, may lead to a URL that leads to another ...
-/// but not for ever.
-const MAX_INDIRECTIONS: u32 = 8;
 
 /// Longest file with a reference, in octets.
 const MAX_FILE: u64 = 1 << 20;
@@ -166,6 +163,8 @@ impl Orb {
             return self.follow(url, depth + 1);
         }
         match &self.options().default_init_ref {
+            // The address of a URL may end with what separates the key from it (UIOP's with `|`).
+            Some(base) if base.ends_with('|') => self.follow(&format!("{base}{name}"), depth + 1),
             Some(base) => self.follow(&format!("{base}/{name}"), depth + 1),
             None => Err(ResolveError::UnknownName {
                 name: name.to_owned(),
@@ -221,9 +220,9 @@ impl<'a> Published<'a> {
     fn tell_beside(&self, profiles: &mut [(&Arc<Protocol>, Profile)]) {
         let beside = profiles.iter().filter_map(|(protocol, profile)| {
             let address = profile.addresses.first()?;
-            protocol.profile().beside(address)
+            Some(protocol.profile().beside(address))
         });
-        let beside: Vec<_> = beside.collect();
+        let beside: Vec<_> = beside.flatten().collect();
         let iiop = profiles.iter_mut().filter(|(protocol, profile)| {
             protocol.profile().tag() == profile_tag::INTERNET_IOP
                 && profile.version >= Version::V1_1
@@ -277,160 +276,22 @@ impl<'a> Published<'a> {
         profile
     }
 
+    /// Writes the profiles. Where each address is one that clients verify, they would have none to
+    /// fall back to, and a reference that outlives the directory of a socket, or the host's next
+    /// start, could not be used: such a reference has the names alone.
     fn ior(&self, profiles: &[(&Arc<Protocol>, Profile)]) -> Ior {
-        let written = profiles.iter();
-        let written = written.map(|(protocol, profile)| protocol.profile().write(profile));
+        let is_bare = |address: &Address| address.verified().is_none();
+        let mut addresses = profiles.iter().flat_map(|(_, profile)| &profile.addresses);
+        let some_bare = addresses.any(is_bare);
+        let written = profiles.iter().map(|(protocol, profile)| {
+            match some_bare || profile.addresses.iter().all(is_bare) {
+                true => protocol.profile().write(profile),
+                false => protocol.profile().write(&profile.bare()),
+            }
+        });
         Ior {
             type_id: self.type_id.to_owned(),
             profiles: written.collect(),
-        }
-    }
-}
-
-/// Why text did not lead to an object.
-///
-/// `Debug` prints what `Display` does, so that a `main` which returns it is
-/// readable.
-#[non_exhaustive]
-pub enum ResolveError {
-    /// Not a stringified reference; says where and why.
-    Malformed {
-        /// The text.
-        text: String,
-        /// What is wrong with it.
-        error: ReferenceError,
-    },
-    /// A `file:` that cannot be read.
-    File {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        error: std::io::Error,
-    },
-    /// Files and initial references lead to each other.
-    TooManyIndirections(String),
-    /// No initial reference of this name.
-    UnknownName {
-        /// The name asked for.
-        name: String,
-        /// Those there are.
-        known: Vec<String>,
-    },
-    /// The naming service does not know the name.
-    Name {
-        /// The name asked for.
-        name: String,
-        /// What the naming service said.
-        why: String,
-    },
-    /// Reached, but of another interface.
-    WrongInterface {
-        /// The reference.
-        text: String,
-        /// The repository id that was expected.
-        wanted: &'static str,
-    },
-    /// The object could not be asked for its type.
-    Call {
-        /// The reference.
-        text: String,
-        /// What the call raised.
-        exception: SystemException,
-        /// Each endpoint tried and what failed there, if none was reached.
-        failure: Option<crate::Failure>,
-    },
-}
-
-impl ResolveError {
-    fn call(text: &str, exception: SystemException) -> Self {
-        let failure = crate::last_failure().filter(|failure| failure.exception == exception);
-        ResolveError::Call {
-            text: text.to_owned(),
-            exception,
-            failure,
-        }
-    }
-}
-
-impl fmt::Display for ResolveError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ResolveError::Malformed {
-                error: error @ ReferenceError::Scheme { .. },
-                ..
-            } => error.fmt(f),
-            ResolveError::Malformed { text, error } => {
-                write!(f, "{:?} is no object reference: {error}", abridged(text))
-            }
-            ResolveError::File { path, error } => {
-                write!(
-                    f,
-                    "cannot read the reference in {}: {error}",
-                    path.display()
-                )
-            }
-            ResolveError::TooManyIndirections(text) => write!(
-                f,
-                "following {:?} led to more than {MAX_INDIRECTIONS} further references",
-                abridged(text)
-            ),
-            ResolveError::UnknownName { name, known } if known.is_empty() => write!(
-                f,
-                "no initial reference {name:?}; give one with -ORBInitRef {name}=URL"
-            ),
-            ResolveError::UnknownName { name, known } => write!(
-                f,
-                "no initial reference {name:?}, only {}; give it with -ORBInitRef {name}=URL",
-                known.join(", ")
-            ),
-            ResolveError::Name { name, why } => {
-                write!(f, "the naming service did not resolve {name:?}: {why}")
-            }
-            ResolveError::WrongInterface { text, wanted } => {
-                write!(f, "the object at {:?} is no {wanted}", abridged(text))
-            }
-            ResolveError::Call {
-                text,
-                exception,
-                failure,
-            } => {
-                write!(f, "cannot reach {:?}: ", abridged(text))?;
-                match failure {
-                    Some(failure) => failure.fmt(f),
-                    None => exception.fmt(f),
-                }
-            }
-        }
-    }
-}
-
-impl fmt::Debug for ResolveError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-impl std::error::Error for ResolveError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            ResolveError::Malformed { error, .. } => Some(error),
-            ResolveError::File { error, .. } => Some(error),
-            ResolveError::Call { exception, .. } => Some(exception),
-            _ => None,
-        }
-    }
-}
-
-impl From<ResolveError> for SystemException {
-    /// For code that only knows CORBA exceptions.
-    fn from(error: ResolveError) -> Self {
-        match error {
-            ResolveError::Malformed { error, .. } => error.to_exception(),
-            ResolveError::Call { exception, .. } => exception,
-            _ => SystemException::bad_param(
-                minor::bad_param::URL_OTHER,
-                oxorb_object::CompletionStatus::No,
-            ),
         }
     }
 }
@@ -447,13 +308,4 @@ fn read_reference(path: &Path) -> io::Result<String> {
         ));
     }
     Ok(content)
-}
-
-/// Long IORs would drown the message.
-pub(crate) fn abridged(text: &str) -> String {
-    const SHOWN: usize = 60;
-    match text.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}...", &text[..end]),
-        None => text.to_owned(),
-    }
 }

@@ -8,11 +8,11 @@ use oxorb_cdr::{Dialect, Encoder, Result as CdrResult};
 use oxorb_giop::{Frame, FrameContext, Header, Request, Response};
 use oxorb_object::SystemException;
 
-use crate::deadline::Times;
 use crate::interceptor::ServerFlow;
-use crate::op::Raise;
 use crate::orb::Unanswered;
+use crate::raises::Raise;
 use crate::server::{self, Line, Sink, Values};
+use crate::terms::Times;
 use crate::upcall::{Arrived, Outcome, Upcall};
 use crate::{Orb, Ref, raise};
 
@@ -112,7 +112,7 @@ impl Upcall<'_> {
         };
         let line = match waits {
             false => None,
-            true => match self.sink.defer(orb, request.id, frame.wire()) {
+            true => match self.sink.defer(request.id, frame.wire()) {
                 None => return self.fail(raise::NO_WAY_BACK),
                 line => line,
             },
@@ -126,7 +126,7 @@ impl Upcall<'_> {
             _values: values,
             dialect,
             times: *times,
-            flow: self.flow,
+            flow: self.flow.cloned(),
             response: request.response,
             acknowledged,
             line,
@@ -215,7 +215,7 @@ impl Later {
             dialect: self.dialect,
             times: &self.times,
         };
-        server::upcall(&arrived, &mut sink, self.flow.take(), act);
+        server::upcall(&arrived, &mut sink, self.flow.as_ref(), act);
         if let Some(line) = line {
             line.end(sink);
         }

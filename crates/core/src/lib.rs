@@ -15,11 +15,11 @@
 
 mod adapter;
 pub mod client;
+mod clock;
 mod compatible;
 mod concurrency;
 mod conn;
 mod context;
-mod deadline;
 mod delegate;
 pub mod escape;
 mod failure;
@@ -42,15 +42,16 @@ mod op;
 mod operations;
 mod options;
 mod orb;
+mod own_address;
 mod passes;
 pub mod policy;
-mod preconnect;
+mod preconnect_error;
 pub mod protocol;
 mod published;
-mod qos;
 mod raise;
 mod raises;
 mod reference;
+mod resolve_error;
 mod route;
 mod rt;
 mod scheduler;
@@ -58,32 +59,30 @@ mod servant;
 pub mod server;
 mod setup_error;
 mod shared;
+#[cfg(all(test, feature = "simulation"))]
+mod simulation;
 mod sync;
+mod terms;
 mod threads;
 mod upcall;
 mod value;
 mod within;
 
 pub use adapter::{Adapter, Located};
-pub use client::{
-    Answered, AsyncReply, Buffered, Handles, InFlight, Prepared, Slots, deliver, handle, handles,
-    wait_until,
-};
+pub use client::{Answered, AsyncReply, Buffered, InFlight, Prepared, Slots, deliver, wait_until};
 pub use compatible::Incompatible;
 pub use concurrency::Concurrency;
 pub use context::{Context, decode_context, encode_context};
-pub use deadline::current_deadline;
 pub use delegate::DelegatesTo;
 pub use failure::{Attempt, Failure, last_failure};
 pub use held::{Detached, DetachedReply, Held};
 pub use incident::{ConnectionEvent, ConnectionStatistics, Incident};
-pub use initial::ResolveError;
 pub use interface::{Interface, ObjectRef, ServedBy, decode_ref, encode_ref};
 pub use later::{Amh, Later};
 pub use log::LogLevel;
 pub use main_thread::Busy;
 pub use messaging::{ReplyTo, held_exception, hold_exception};
-pub use op::{NO_SLOT, Op, Operation, Raise, SLOTTED_KEY, SLOTTED_KEY_LEN, UserException};
+pub use op::{NO_SLOT, Op, Operation, SLOTTED_KEY, SLOTTED_KEY_LEN, UserException};
 pub use operations::Operations;
 pub use options::{
     Arriving, ClientConnections, Collocation, Demultiplexing, FILE_SETTINGS, Meaning, Options,
@@ -91,6 +90,7 @@ pub use options::{
     ThreadFilter, ThreadFilters,
 };
 pub use orb::{Orb, WeakOrb};
+pub use oxorb_giop::{Aliased, PreparedTarget};
 pub use oxorb_rt::probe;
 pub use oxorb_sys::schedule::{
     Class as SchedulingClass, Reservation, Schedule, Scheduling as ThreadScheduling,
@@ -99,10 +99,10 @@ pub use oxorb_sys::thread::{
     Attributes as ThreadAttributes, Listed as OrbThread, Purpose as ThreadPurpose,
 };
 pub use passes::{Passes, text_passes};
-pub use preconnect::PreconnectError;
-pub use qos::current_qos;
-pub use raises::Raises;
+pub use preconnect_error::PreconnectError;
+pub use raises::{Raise, Raises};
 pub use reference::Ref;
+pub use resolve_error::ResolveError;
 pub use rt::{
     LaneEndpoints, LaneNumber, LaneScheduling, MappingChoice, MutexNotFound, Raised, RealTime,
     RtMutex, RtMutexGuard, Serving, ThreadpoolId,
@@ -110,11 +110,12 @@ pub use rt::{
 pub use scheduler::{
     CallsBetween, Measurement, Measurements, Modules, RunTimeScheduler, Running, Scheduled,
 };
-pub use servant::Servant;
+pub use servant::{Handles, Servant, handle, handles};
 pub use server::{
     CurrentLane, LaneMemory, MessageBuffers, QueueOrder, RateGroup, RequestBuffering, Threadpool,
     ThreadpoolError, ThreadpoolLane, ThreadpoolLanes, request_is_cancelled,
 };
 pub use setup_error::SetupError;
+pub use terms::{current_deadline, current_qos};
 pub use upcall::{Outcome, Rejected, Upcall};
 pub use value::Abstract;

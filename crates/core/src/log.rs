@@ -12,6 +12,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use oxorb_cdr::Printable;
 
+use crate::clock;
 use crate::incident::{ConnectionEvent, Incident};
 use crate::lock::Mutex;
 
@@ -98,7 +99,7 @@ impl Log {
 
     /// Logs one incident, within the quota of its kind and the client's share of that.
     pub(crate) fn incident(&self, event: &ConnectionEvent) {
-        let now = Instant::now();
+        let now = clock::now();
         let Some(of_client) = self.admit_client(event, now) else {
             return;
         };
@@ -158,7 +159,7 @@ impl Log {
         // Nobody is left to hear that a line could not be written.
         let _ = match &self.file {
             Some(file) => {
-                let line = format!("{} {level}: {line}\n", Utc(SystemTime::now()));
+                let line = format!("{} {level}: {line}\n", Utc(clock::time_of_day()));
                 (&**file).write_all(line.as_bytes())
             }
             None => std::io::stderr().write_all(format!("oxorb: {level}: {line}\n").as_bytes()),
@@ -241,7 +242,7 @@ mod tests {
     #[test]
     fn a_kind_of_incident_has_so_many_lines_in_a_span_and_the_rest_is_counted() {
         let mut quota = Quota::default();
-        let start = Instant::now();
+        let start = clock::now();
         let admit = |quota: &mut Quota, at| quota.admit(at, LINES, SPAN);
         for _ in 0..LINES {
             assert_eq!(admit(&mut quota, start), Some(0));
@@ -276,7 +277,7 @@ mod tests {
         let counts = ["10.0.0.1:", "10.0.0.2:", "[::1]:"].map(of);
         assert_eq!(counts, [CLIENT_LINES as usize, 1, 1]);
         let key = (Incident::Violation, "10.0.0.1".to_owned());
-        let later = Instant::now() + CLIENT_SPAN;
+        let later = clock::now() + CLIENT_SPAN;
         let mut clients = log.clients.lock().unwrap();
         let more = clients.get_mut(&key).unwrap();
         assert_eq!(

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use oxorb_cdr::{ByteOrder, Decoder, Dialect, Encode as _, Encoder};
 use oxorb_object::{CompletionStatus, SystemException};
 
-use crate::op::{Raise, UserException};
+use crate::op::UserException;
 use crate::raise;
+use crate::raises::Raise;
 
 /// Whom the answer to a `sendc_` call goes to.
 #[derive(Debug)]

@@ -4,8 +4,6 @@ use oxorb_cdr::{Decoder, Encoder, Result as CdrResult};
 use oxorb_giop::Response;
 use oxorb_object::SystemException;
 
-use crate::Orb;
-
 /// One operation of one interface, `'static`, made by the IDL compiler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Op {
@@ -44,6 +42,16 @@ pub(crate) fn slotted(key: &[u8], slot: u16) -> Option<[u8; SLOTTED_KEY_LEN + 2]
     slotted[..SLOTTED_KEY_LEN].copy_from_slice(key);
     slotted[SLOTTED_KEY_LEN..].copy_from_slice(&slot.to_le_bytes());
     Some(slotted)
+}
+
+/// Returns the slot that a key was [written with](slotted), or [`NO_SLOT`].
+pub(crate) fn slot_of(key: &[u8]) -> u16 {
+    match key.split_at_checked(SLOTTED_KEY_LEN) {
+        Some((own, &[low, high])) if own.starts_with(SLOTTED_KEY) => {
+            u16::from_le_bytes([low, high])
+        }
+        _ => NO_SLOT,
+    }
 }
 
 impl Op {
@@ -123,28 +131,21 @@ impl UserException for SystemException {
     }
 }
 
-/// The error type of one operation as its servant returns it.
-pub trait Raise {
-    /// The system exception this is, if it is one; otherwise [`raise`](Self::raise) is called.
-    fn system(&self) -> Option<SystemException>;
+/// Writes the arguments of a call; may be asked to do so more than once.
+pub(crate) type Args<'f, 'a> = &'f dyn Fn(&mut Encoder<'a>) -> CdrResult<()>;
 
-    /// Writes a user exception: its repository id, then its members.
-    fn raise<'a>(&'a self, e: &mut Encoder<'a>) -> CdrResult<()>;
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-    /// Whether a message would bring the same exception, as [`Passes`](crate::Passes) says of values.
-    #[doc(hidden)]
-    fn passes(&self, orb: &Orb) -> bool {
-        let _ = orb;
-        true
-    }
-}
-
-impl Raise for SystemException {
-    fn system(&self) -> Option<SystemException> {
-        Some(*self)
-    }
-
-    fn raise<'a>(&'a self, _: &mut Encoder<'a>) -> CdrResult<()> {
-        Ok(())
+    #[test]
+    fn the_slot_of_a_key_is_found_again() {
+        let own = *b"OX1a--------------------";
+        for slot in [0, 7, 258, NO_SLOT - 1] {
+            assert_eq!(slot_of(&slotted(&own, slot).unwrap()), slot);
+        }
+        for without in [&own[..], &own[..4], b"", b"ox1a----------------------"] {
+            assert_eq!(slot_of(without), NO_SLOT);
+        }
     }
 }

@@ -6,7 +6,7 @@ use oxorb_perfect::PerfectHash;
 /// skeleton; finding allocates nothing and takes no lock.
 #[derive(Debug)]
 pub struct Operations {
-    names: &'static [&'static str],
+    pub(crate) names: &'static [&'static str],
     by: By,
 }
 

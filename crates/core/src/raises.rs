@@ -1,6 +1,9 @@
-//! Common interface of the error types of operations.
+//! Common interfaces of the error types of operations.
 
+use oxorb_cdr::{Encoder, Result as CdrResult};
 use oxorb_object::SystemException;
+
+use crate::Orb;
 
 /// An error that may be the exception `E`.
 ///
@@ -27,5 +30,31 @@ pub trait Raises<E> {
 impl Raises<SystemException> for SystemException {
     fn exception(&self) -> Option<&SystemException> {
         Some(self)
+    }
+}
+
+/// The error type of one operation as its servant returns it.
+pub trait Raise {
+    /// The system exception this is, if it is one; otherwise [`raise`](Self::raise) is called.
+    fn system(&self) -> Option<SystemException>;
+
+    /// Writes a user exception: its repository id, then its members.
+    fn raise<'a>(&'a self, e: &mut Encoder<'a>) -> CdrResult<()>;
+
+    /// Whether a message would bring the same exception, as [`Passes`](crate::Passes) says of values.
+    #[doc(hidden)]
+    fn passes(&self, orb: &Orb) -> bool {
+        let _ = orb;
+        true
+    }
+}
+
+impl Raise for SystemException {
+    fn system(&self) -> Option<SystemException> {
+        Some(*self)
+    }
+
+    fn raise<'a>(&'a self, _: &mut Encoder<'a>) -> CdrResult<()> {
+        Ok(())
     }
 }

@@ -1,6 +1,8 @@
 //! Object references, untyped.
 
+mod arriving;
 mod home;
+mod nearness;
 mod wire;
 
 use std::fmt;
@@ -9,22 +11,19 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
-use oxorb_cdr::{Decoder, Encoder, OctetSeq, Result as CdrResult};
 use oxorb_object::{Ior, SystemException};
 
 use self::home::Home;
+pub(crate) use self::nearness::Nearness;
 pub(crate) use self::wire::{decode_nilable, encode_nil};
-use crate::client::{
-    self, Answered, AsyncReply, Binding, Buffered, InFlight, Nearness, Owner, Prepared, Slots,
-};
-use crate::op::{Op, Operation, UserException};
+use crate::client::{Binding, Owner};
 use crate::policy::{
     AnyPolicy, ClientProtocol, Effective, InvalidPolicies, Policy, PolicySet, PolicyType,
     ProtocolList, RelativeRoundtripTimeout, Resolved, SetOverrideType,
 };
 use crate::route::Route;
 use crate::sync::atomic::{AtomicBool, Ordering};
-use crate::{Failure, ObjectRef, Orb, raise};
+use crate::{Orb, raise};
 
 /// An object reference: which object, and where it leads now.
 ///
@@ -272,164 +271,10 @@ impl Ref {
         self.orb().options().protocols.url_of(self.ior())
     }
 
-    /// Calls a two-way operation and decodes its result.
-    ///
-    /// The steady path allocates nothing itself and makes one write and one
-    /// read. `args` may run more than once: each time the request has to be
-    /// written anew (forwarding, a connection that was closed while idle).
-    pub fn invoke<'a, R, E: UserException>(
-        &self,
-        op: &'static Op,
-        args: impl Fn(&mut Encoder<'a>) -> CdrResult<()>,
-        result: impl FnOnce(&mut Decoder<'_>) -> CdrResult<R>,
-    ) -> Result<R, E> {
-        client::invoke::<E>(self, op.into(), &args)?.decode(result)
-    }
-
-    /// Like [`invoke`](Self::invoke) for an operation whose only result is a
-    /// `sequence<octet>`: the receive buffer is handed over without a copy.
-    pub fn invoke_octets<'a, E: UserException>(
-        &self,
-        op: &'static Op,
-        args: impl Fn(&mut Encoder<'a>) -> CdrResult<()>,
-    ) -> Result<OctetSeq, E> {
-        client::invoke::<E>(self, op.into(), &args)?.into_octets()
-    }
-
-    /// Sends a oneway request; returns when the transport has it (SYNC_WITH_TRANSPORT).
-    pub fn send<'a>(
-        &self,
-        op: &'static Op,
-        args: impl Fn(&mut Encoder<'a>) -> CdrResult<()>,
-    ) -> Result<(), SystemException> {
-        client::send(self, op.into(), &args)
-    }
-
-    /// Calls a two-way operation without waiting: the request is sent before
-    /// this returns, the future completes when the answer is there.
-    ///
-    /// Needs no executor; a thread of the ORB reads the connection and wakes
-    /// the task. Allocates.
-    pub fn invoke_async<'a, R, E: UserException>(
-        &self,
-        op: &'static Op,
-        args: impl Fn(&mut Encoder<'a>) -> CdrResult<()>,
-        result: fn(&mut Decoder<'_>) -> CdrResult<R>,
-    ) -> AsyncReply<R, E> {
-        client::invoke_async(self, op.into(), &args, result)
-    }
-
-    /// Marshals the arguments of an operation, to send them many times (A7.6).
-    ///
-    /// What will change between is written with [`Slots::put`]; the rest as for [`invoke`](Self::invoke). Nothing is
-    /// sent yet. Fails if an argument cannot be marshalled.
-    pub fn prepare<'a, F>(
-        &self,
-        op: &'static Op,
-        args: F,
-    ) -> Result<Prepared<'a, F>, SystemException>
-    where
-        F: Fn(&mut Encoder<'a>, &mut Slots<'_>) -> CdrResult<()>,
-    {
-        Prepared::new(self, op, args)
-    }
-
-    /// Calls a two-way operation for whoever reads the answer himself: calls
-    /// without stubs, gateways. As [`invoke`](Self::invoke) otherwise.
-    pub fn invoke_dynamic<'a, T>(
-        &self,
-        operation: Operation<'_>,
-        args: impl Fn(&mut Encoder<'a>) -> CdrResult<()>,
-        read: impl FnOnce(Answered<'_>) -> T,
-    ) -> Result<T, SystemException> {
-        client::invoke_dynamic(self, operation, &args, read)
-    }
-
-    /// As [`send`](Self::send), of an operation that is known at run time only.
-    pub fn send_dynamic<'a>(
-        &self,
-        operation: Operation<'_>,
-        args: impl Fn(&mut Encoder<'a>) -> CdrResult<()>,
-    ) -> Result<(), SystemException> {
-        client::send(self, operation, &args)
-    }
-
-    /// As [`invoke_async`](Self::invoke_async), for whoever reads the answer
-    /// himself. A request that could not be sent is an answer, too.
-    pub fn begin_dynamic<'a>(
-        &self,
-        operation: Operation<'_>,
-        args: impl Fn(&mut Encoder<'a>) -> CdrResult<()>,
-    ) -> InFlight {
-        client::begin(self, operation, &args)
-    }
-
-    /// The most derived interface of the object, as the object itself says
-    /// (`_repository_id`). Not every ORB answers that; ours and JacORB do.
-    pub fn repository_id(&self) -> Result<String, SystemException> {
-        static OP: Op = Op::twoway("_repository_id");
-        self.invoke(&OP, |_| Ok(()), |d| Ok(d.string()?.into_owned()))
-    }
-
-    /// Whether the object supports an interface. Asks the object unless the
-    /// type id in the reference already says yes.
-    pub fn is_a(&self, repository_id: &str) -> Result<bool, SystemException> {
-        static OP: Op = Op::twoway("_is_a");
-        if repository_id == ObjectRef::ID || self.ior().type_id == repository_id {
-            return Ok(true);
-        }
-        self.invoke(&OP, |e| e.string(repository_id), |d| d.boolean())
-    }
-
-    /// Whether the object is known to be gone for good. Failing to reach its
-    /// server is an exception, not an answer.
-    pub fn non_existent(&self) -> Result<bool, SystemException> {
-        static OP: Op = Op::twoway("_non_existent");
-        let answer = self.invoke::<bool, SystemException>(&OP, |_| Ok(()), |d| d.boolean());
-        match answer {
-            Err(gone) if gone.kind == oxorb_object::SystemExceptionKind::ObjectNotExist => Ok(true),
-            answer => answer,
-        }
-    }
-
-    /// The object's entry in its Interface Repository (`_interface`).
-    pub fn interface(&self) -> Result<Option<ObjectRef>, SystemException> {
-        static OP: Op = Op::twoway("_interface");
-        self.invoke(&OP, |_| Ok(()), crate::decode_ref)
-    }
-
     /// Reports whether both references certainly name the same object: the same hosts, ports and object keys, whatever else
     /// their profiles say. False may also mean "not known" (`_is_equivalent`). Local, no call.
     pub fn is_equivalent(&self, other: &Ref) -> bool {
         Arc::ptr_eq(&self.shared, &other.shared) || self.ior().is_equivalent(other.ior())
-    }
-
-    /// Opens the connection now instead of at the first call, asks the server
-    /// whether the object is there (LocateRequest), follows forwards, and binds
-    /// the reference anew where a [`RebindMode`](crate::policy::RebindMode)
-    /// forbids that calls do (`_validate_connection`).
-    ///
-    /// # Errors
-    /// [`Failure`]: for each endpoint that cannot be reached what failed there;
-    /// with INV_POLICY the types of the policies that contradict the server's;
-    /// OBJECT_NOT_EXIST when the server does not know the object.
-    pub fn validate_connection(&self) -> Result<(), Failure> {
-        client::validate(self)
-    }
-
-    /// Has the oneways sent that calls with `SyncScope::None` left in the buffer
-    /// of this object's server, and waits until the transport has them, at most
-    /// as long as a call may take. Without any: nothing.
-    ///
-    /// # Errors
-    /// TIMEOUT; TRANSIENT when they could not be sent, and are lost.
-    pub fn flush(&self) -> Result<(), SystemException> {
-        client::flush(self)
-    }
-
-    /// What became of the oneways that were buffered for this object's server.
-    pub fn buffered(&self) -> Buffered {
-        client::buffered(self)
     }
 
     /// Where calls go now: to where the object was forwarded, or as the IOR says.
@@ -449,6 +294,19 @@ impl Ref {
             true => None,
             false => self.original_route().ok(),
         }
+    }
+
+    /// Returns where a usual call goes and its policies. `None`: some policy, forward or protocol is not usual.
+    #[inline(always)]
+    pub(crate) fn usual(&self) -> Option<(&Arc<Route>, &Effective)> {
+        let shared = &*self.shared;
+        if !self.is_plain() || shared.forwarded.load(Ordering::Acquire) {
+            return None;
+        }
+        // Where it never was forwarded it has never moved.
+        let route = shared.home.route.get()?.as_ref().ok()?;
+        let policies = shared.orb.policy_table().unchanged()?;
+        route.usual.then_some((route, policies))
     }
 
     #[inline(always)]
@@ -474,7 +332,7 @@ impl Ref {
                 if home.ior.is_nil() {
                     return Err(raise::NIL_REFERENCE);
                 }
-                Route::parse(&self.shared.orb, &home.ior).map(Arc::new)
+                self.shared.orb.read_route(&home.ior).map(Arc::new)
             })
             .as_ref()
             .map_err(|exception| *exception)
@@ -483,7 +341,7 @@ impl Ref {
     /// Follows a LOCATION_FORWARD for this and all later calls; a permanent
     /// one becomes the reference itself.
     pub(crate) fn forward_to(&self, ior: Ior, permanent: bool) -> Result<(), SystemException> {
-        let route = Arc::new(Route::parse(&self.shared.orb, &ior)?);
+        let route = Arc::new(self.shared.orb.read_route(&ior)?);
         if permanent {
             self.shared.home.move_to(ior, &route);
         }

@@ -3,23 +3,30 @@
 use std::sync::Arc;
 
 use oxorb_cdr::ByteOrder;
-use oxorb_giop::{TargetAddress, Wire};
+use oxorb_giop::{Form, TargetAddress, Wire};
 use oxorb_object::code_sets;
 use oxorb_object::components::{Component, orb_type, tag as component_tag};
 use oxorb_object::{CodeSetComponentInfo, CodeSetContext, Ior, SystemException, Version};
 use oxorb_transport::Address;
 
 use crate::client::{Peer, Selection};
+use crate::own_address::{LaneOf, OwnAddress};
 use crate::policy::Published;
 use crate::protocol::{Profile, Protocol};
 use crate::scheduler::Scheduled;
-use crate::server::{LaneOf, OwnAddress};
+use crate::shared::Shared;
 use crate::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, AtomicUsize, Ordering};
-use crate::{Collocation, Options, Orb, raise};
+use crate::{Collocation, Options, raise};
 
 /// Most endpoints of one reference that are tried: whoever sends a reference
 /// must not keep us connecting for ever.
 const MAX_ENDPOINTS: usize = 64;
+
+/// Addressing by object key, as requests begin.
+const BY_KEY: u16 = 0;
+
+/// Numbers of profiles. Not those of a model: nothing waits for them.
+static NUMBERS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
 
 /// The profiles of one IOR, parsed once and ready to be called.
 #[derive(Debug)]
@@ -29,6 +36,9 @@ pub(crate) struct Route {
     pub(crate) real_time: bool,
     /// What that comes to, where it is the same for all calls without policies of their own.
     pub(crate) settled: Option<Selection>,
+    /// Whether calls need no look at anything but the connection, unless reference or thread have policies of their own:
+    /// the ORB says so.
+    pub(crate) usual: bool,
     /// Index of the profile that was reached last.
     pub(crate) preferred: AtomicUsize,
     /// One bit for each profile that did not answer when another one last did.
@@ -49,6 +59,10 @@ pub(crate) struct RouteProfile {
     pub(crate) lane: Option<LaneOf>,
     /// Protocol spoken there: GIOP of the lower of the profile's and our own highest version, or another one.
     pub(crate) wire: Wire,
+    /// Form of its usual messages.
+    pub(crate) form: Option<&'static Form>,
+    /// Unique in this process: what connections know the heads of requests by.
+    pub(crate) number: u64,
     pub(crate) key: Box<[u8]>,
     /// Of the lane behind it, or below 0: of all priorities.
     pub(crate) priority: i16,
@@ -78,26 +92,33 @@ impl RouteProfile {
 }
 
 impl Route {
-    /// Finds the usable profiles; the ORB's own addresses become local ones.
-    pub(crate) fn parse(orb: &Orb, ior: &Ior) -> Result<Route, SystemException> {
+    /// Finds the usable profiles; the ORB's own addresses, as `own` tells them, become local ones. `peer` gives the servers
+    /// at the others.
+    pub(crate) fn parse(
+        shared: &Shared,
+        own: impl Fn(&Address) -> OwnAddress,
+        peer: impl Fn(&Arc<Protocol>, &Address, Option<CodeSetContext>) -> Arc<Peer>,
+        ior: &Ior,
+    ) -> Result<Route, SystemException> {
+        let options = &*shared.options;
         let mut profiles = Vec::new();
         for (index, tagged) in ior.profiles.iter().enumerate() {
-            let Some(protocol) = orb.options().protocols.tagged(tagged.tag) else {
+            let Some(protocol) = options.protocols.tagged(tagged.tag) else {
                 continue;
             };
             let Ok(profile) = protocol.profile().read(tagged) else {
                 continue;
             };
-            let version = profile.version.min(orb.options().max_giop);
+            let version = profile.version.min(options.max_giop);
             let wire = Wire::of(protocol.messaging(), version);
             let needs = wire.needs();
-            if needs.same_order && orb.options().byte_order != ByteOrder::NATIVE {
+            if needs.same_order && options.byte_order != ByteOrder::NATIVE {
                 continue;
             }
             let code_sets = match needs.no_contexts {
                 // Nothing could say which were chosen.
                 true => Ok(Some(FIXED)),
-                false => negotiate(&profile, version, orb.options()),
+                false => negotiate(&profile, version, options),
             };
             let agreed = code_sets.ok().flatten();
             let published = Published::of(&profile);
@@ -107,14 +128,14 @@ impl Route {
                 _ => None,
             };
             let key: Box<[u8]> = profile.key.as_slice().into();
-            for (protocol, address, priority) in addresses(orb, protocol, &profile) {
+            for (protocol, address, priority) in addresses(options, protocol, &profile) {
                 if profiles.len() == MAX_ENDPOINTS {
                     break;
                 }
-                let peer = |at| orb.client().peer(orb.shared(), protocol, at, agreed);
-                let (peer, lane) = match orb.own_address(&address) {
+                let peer = |at| peer(protocol, at, agreed);
+                let (peer, lane) = match own(&address) {
                     OwnAddress::No => (Some(peer(&address)), None),
-                    OwnAddress::Orb if orb.options().collocation == Collocation::None => {
+                    OwnAddress::Orb if options.collocation == Collocation::None => {
                         (Some(peer(&address)), None)
                     }
                     OwnAddress::Orb => (None, None),
@@ -125,11 +146,13 @@ impl Route {
                     peer,
                     lane,
                     wire,
+                    form: wire.form(),
+                    number: NUMBERS.fetch_add(1, Ordering::Relaxed),
                     key: key.clone(),
                     priority,
                     code_sets,
                     index,
-                    addressing: AtomicU16::new(0),
+                    addressing: AtomicU16::new(BY_KEY),
                     published: published.clone(),
                     located: AtomicBool::new(false),
                     made_by,
@@ -139,12 +162,14 @@ impl Route {
         if profiles.is_empty() {
             return Err(raise::NO_USABLE_PROFILE);
         }
-        let scheduled = orb
-            .enforcer()
+        let scheduled = shared
+            .enforcer
+            .as_ref()
             .and_then(|enforcer| enforcer.interface(&ior.type_id, |_| false));
         let published = |it: &RouteProfile| it.published.is_real_time();
         let real_time = scheduled.is_some() || profiles.iter().any(published);
         Ok(Route {
+            usual: false,
             real_time,
             settled: real_time
                 .then(|| Selection::settled(&profiles, scheduled.as_ref()))
@@ -162,26 +187,6 @@ impl Route {
         &self.ior
     }
 
-    /// Returns a profile of this very process whose requests may run in the calling thread. Those of a lane run in its own
-    /// threads only (RT-CORBA as TAO has it): a call from any other thread goes through the lane.
-    #[inline]
-    pub(crate) fn local(
-        &self,
-        orb: &Orb,
-        selection: Option<&Selection>,
-    ) -> Option<(usize, &RouteProfile)> {
-        let mut profiles = self.profiles.iter().enumerate();
-        profiles.find(|(index, profile)| match (&profile.peer, profile.lane) {
-            (None, _) => true,
-            (_, None) => false,
-            (_, Some(lane)) => {
-                orb.options().collocation != Collocation::None
-                    && orb.serving_lane() == Some(lane)
-                    && selection.is_none_or(|selection| selection.admits(*index))
-            }
-        })
-    }
-
     /// Whether some thread of this process may run its requests without a connection.
     pub(crate) fn may_be_local(&self) -> bool {
         let mut profiles = self.profiles.iter();
@@ -193,6 +198,23 @@ impl Route {
         self.preferred.store(index, Ordering::Relaxed);
         let silent = before.iter().fold(0, |all, at| all | 1 << at);
         self.silent.store(silent, Ordering::Relaxed);
+    }
+
+    /// Returns whether calls to all of the profiles are alike: in other processes, in protocols whose usual messages have a
+    /// form, without RT-CORBA.
+    pub(crate) fn suits_usual_calls(&self) -> bool {
+        let suits = |it: &RouteProfile| {
+            it.peer.is_some() && it.lane.is_none() && it.code_sets.is_ok() && it.form.is_some()
+        };
+        !self.real_time && self.profiles.iter().all(suits)
+    }
+
+    /// Returns the profile that was reached last, if its requests name the object by its key.
+    #[inline(always)]
+    pub(crate) fn usual_profile(&self) -> Option<(usize, &RouteProfile)> {
+        let index = self.preferred.load(Ordering::Relaxed);
+        let profile = self.profiles.get(index)?;
+        (profile.addressing.load(Ordering::Relaxed) == BY_KEY).then_some((index, profile))
     }
 
     /// How to name the object in a request to `profile`.
@@ -233,7 +255,7 @@ impl RouteProfile {
 /// Returns the addresses of a profile, the protocol of each, and the priority of the lane behind it.
 /// Addresses of other protocols of which it tells come first.
 fn addresses<'p>(
-    orb: &'p Orb,
+    options: &'p Options,
     protocol: &'p Arc<Protocol>,
     profile: &Profile,
 ) -> Vec<(&'p Arc<Protocol>, Address, i16)> {
@@ -243,9 +265,11 @@ fn addresses<'p>(
             .map(|(address, priority)| (protocol, address, priority))
             .collect();
     }
-    let others = orb.options().protocols.iter();
-    let beside =
-        others.filter_map(|other| Some((other, other.profile().found_beside(profile)?, NO_LANE)));
+    let others = options.protocols.iter();
+    let beside = others.filter_map(|other| {
+        let found = other.profile().found_beside(profile)?;
+        Some((other, found.ok()?, NO_LANE))
+    });
     let own = profile.addresses.iter();
     let own = own.map(|address| (protocol, address.clone(), NO_LANE));
     beside.chain(own).collect()

@@ -1,6 +1,9 @@
 //! What incarnates CORBA objects.
 
-use crate::{Handles, Outcome, Upcall};
+use std::any::Any;
+use std::sync::Arc;
+
+use crate::{Outcome, Upcall};
 
 /// A servant as the object adapter sees it: untyped.
 ///
@@ -61,4 +64,17 @@ pub trait Servant: Send + Sync + 'static {
     /// Serves one request. `_is_a`, `_non_existent`, `_interface` and
     /// `_repository_id` never arrive here: the adapter answers them.
     fn dispatch(&self, upcall: Upcall<'_>) -> Outcome;
+}
+
+/// The typed handles of a servant: one `Arc<dyn Interface>` for its interface and each base. For generated code.
+pub type Handles = Box<[Box<dyn Any + Send + Sync>]>;
+
+/// Makes one of the [`Handles`].
+pub fn handle<S: ?Sized + Send + Sync + 'static>(servant: Arc<S>) -> Box<dyn Any + Send + Sync> {
+    Box::new(servant)
+}
+
+/// Makes [`Handles`].
+pub fn handles<const N: usize>(all: [Box<dyn Any + Send + Sync>; N]) -> Handles {
+    Box::new(all)
 }

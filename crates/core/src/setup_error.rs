@@ -7,9 +7,9 @@ use oxorb_sched::table::Unenforceable;
 use oxorb_transport::ListenError;
 
 use crate::interceptor::DuplicateInterceptor;
+use crate::preconnect_error::PreconnectError;
 use crate::protocol::Mismatch;
-use crate::server::OpenError;
-use crate::{Incompatible, PreconnectError, SettingError, ThreadpoolError, ThreadpoolId, raise};
+use crate::{Incompatible, SettingError, ThreadpoolError, ThreadpoolId, raise};
 
 /// Why an ORB cannot be made or cannot listen.
 ///
@@ -143,16 +143,6 @@ impl std::error::Error for SetupError {
 impl From<SettingError> for SetupError {
     fn from(error: SettingError) -> Self {
         SetupError::Setting(error)
-    }
-}
-
-impl From<OpenError> for SetupError {
-    fn from(error: OpenError) -> Self {
-        match error {
-            OpenError::Listen(error) => SetupError::Listen(error),
-            OpenError::Threads(error) => SetupError::Threads(error),
-            OpenError::Setup(error) => error,
-        }
     }
 }
 

@@ -6,7 +6,6 @@ use oxorb_cdr::ValueRegistry;
 
 use crate::Incident;
 use crate::incident::Watch;
-use crate::interceptor::Interceptors;
 use crate::log::Log;
 use crate::options::Options;
 use crate::policy::OrbPolicies;
@@ -20,7 +19,6 @@ pub(crate) struct Shared {
     pub(crate) options: Arc<Options>,
     /// Policies of all calls.
     pub(crate) policies: OrbPolicies,
-    pub(crate) interceptors: Arc<Interceptors>,
     /// Counters, observer and log.
     pub(crate) watch: Watch,
     /// How priorities become those of threads.
@@ -38,12 +36,11 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(options: Options, interceptors: Interceptors) -> Shared {
+    pub(crate) fn new(options: Options) -> Shared {
         let scheduling = Arc::new(Scheduling::new(&options.realtime));
         let plan = options.realtime.scheduler.clone();
         Shared {
             policies: OrbPolicies::new(&options),
-            interceptors: Arc::new(interceptors),
             watch: Watch::new(Log::new(options.log_level, options.log_file.clone())),
             threads: Threads::new(&scheduling),
             enforcer: plan.map(|plan| Arc::new(Enforcer::new(plan, &scheduling))),

@@ -1,29 +1,47 @@
-//! Threads and what they wait for: the system's, or those of a model checker.
+//! Threads and their waits: the system's, those of a model checker, or those of a simulation.
 //!
-//! Whatever decides in this crate which thread goes first is taken from here. In a test build with
-//! the feature `model` that is shuttle, which runs one thread at a time and chooses at each lock,
-//! wait and atomic access who is next (`attributed` threads are those with a processor or a stack size): so the tests in `model` see interleavings that a machine
-//! shows once in a million calls. In all other builds these are the names of `std` and nothing
-//! else. Of a thread-local shuttle knows `with` alone.
+//! Whatever decides in this crate which thread goes first is taken from here. In a test build with the feature `model`
+//! that is shuttle, which runs one thread at a time and chooses at each lock, wait and atomic access who is next
+//! (`attributed` threads are those with a processor or a stack size): so the tests in `model` see interleavings that a
+//! machine shows once in a million calls. With the feature `simulation` it is `src/simulation`, whose waits end when the
+//! time of the simulated world comes: hours of it pass in milliseconds. In all other builds these are the names of `std`
+//! and nothing else. Of a thread-local shuttle knows `with` alone.
 
-#[cfg(not(all(test, feature = "model")))]
+#[cfg(all(test, feature = "model", feature = "simulation"))]
+compile_error!("test either with the feature `model` or with `simulation`");
+
+#[cfg(not(all(test, any(feature = "model", feature = "simulation"))))]
 mod chosen {
     pub(crate) use std::sync::{
-        Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard, atomic,
+        Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard, atomic, mpsc,
     };
     pub(crate) use std::{thread, thread_local};
 
     pub(crate) use oxorb_sys::thread as attributed;
 }
 
+#[cfg(all(test, feature = "simulation"))]
+mod chosen {
+    pub(crate) use std::sync::atomic;
+    pub(crate) use std::thread_local;
+
+    pub(crate) use crate::simulation::attributed;
+    pub(crate) use crate::simulation::reactor::SimulatedReactor as OtherReactor;
+    pub(crate) use crate::simulation::sync::{
+        Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard,
+    };
+    pub(crate) use crate::simulation::{mpsc, thread};
+}
+
 #[cfg(all(test, feature = "model"))]
 mod chosen {
     pub(crate) use shuttle::sync::{
-        Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard, atomic,
+        Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard, atomic, mpsc,
     };
     pub(crate) use shuttle::{thread, thread_local};
 
     pub(crate) use crate::model::attributed;
+    pub(crate) use crate::model::reactor::ModelReactor as OtherReactor;
 }
 
 pub(crate) use chosen::*;

@@ -4,16 +4,17 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use oxorb_cdr::{Decode as _, Decoder, Dialect, Encode as _, Encoder, Result as CdrResult};
-use oxorb_giop::{Begun, Frame, ReplyStatus, Request, Response, Wire};
-use oxorb_object::{CompletionStatus, Ior, Qos, ServiceContext, SystemException, context_id};
+use oxorb_giop::{Aliased, Begun, Frame, ReplyStatus, Request, Response, Wire};
+use oxorb_object::{CompletionStatus, Ior, Qos, ServiceContext, SystemException, contexts};
 use oxorb_rt::Priority;
 
 use crate::Options;
-use crate::deadline::Times;
 use crate::interceptor::{Entered, Interrupt, Sending, ServerFlow, Target, Verdict, View};
-use crate::op::{NO_SLOT, Raise};
+use crate::op::NO_SLOT;
 use crate::probe::{self, Stage};
+use crate::raises::Raise;
 use crate::server::Sink;
+use crate::terms::Times;
 use crate::{Operations, Orb, Ref, Servant, ThreadpoolId, raise};
 
 /// A request on its way to a servant, which must answer it.
@@ -29,10 +30,13 @@ pub struct Upcall<'r> {
     pub(crate) arrived: &'r Arrived<'r>,
     pub(crate) sink: &'r mut Sink,
     /// What server interceptors have seen of it; `None` where there are none.
-    pub(crate) flow: Option<Arc<ServerFlow>>,
+    pub(crate) flow: Option<&'r Arc<ServerFlow>>,
     /// Where the client believes the operation to be.
     pub(crate) slot: u16,
 }
+
+/// The slot of an operation whose place is remembered with the alias of the request.
+const OF_ALIAS: u16 = NO_SLOT - 1;
 
 /// A request as it came.
 #[derive(Debug, Clone, Copy)]
@@ -65,7 +69,7 @@ impl<'r> Upcall<'r> {
     pub(crate) fn new(
         arrived: &'r Arrived<'r>,
         sink: &'r mut Sink,
-        flow: Option<Arc<ServerFlow>>,
+        flow: Option<&'r Arc<ServerFlow>>,
     ) -> Self {
         Upcall {
             arrived,
@@ -96,7 +100,8 @@ impl<'r> Upcall<'r> {
     ///
     /// An adapter calls this between finding a servant and letting it answer. Costs nothing where no interceptors
     /// are; `target` is asked only where some are.
-    #[inline]
+    // In place: an upcall is moved in and out otherwise.
+    #[inline(always)]
     pub fn reach(
         self,
         servant: &dyn Servant,
@@ -105,9 +110,9 @@ impl<'r> Upcall<'r> {
         if self.arrived.times.are_over() {
             return Err(self.too_late());
         }
-        let mut reached = match &self.flow {
+        let mut reached = match self.flow {
             None => self,
-            Some(_) => self.show(servant, target())?,
+            Some(flow) => self.show(flow, servant, target())?,
         };
         if reached.arrived.request.response == Response::WithServer {
             reached.acknowledge();
@@ -117,14 +122,14 @@ impl<'r> Upcall<'r> {
 
     /// Shows the request to interceptors once more, now with its target.
     #[cold]
-    fn show(self, servant: &dyn Servant, target: Target) -> Result<Self, Outcome> {
-        match &self.flow {
-            None => Ok(self),
-            Some(flow) => {
-                let seen = flow.receive_request(self.view(), servant, target);
-                self.interrupt(seen)
-            }
-        }
+    fn show(
+        self,
+        flow: &ServerFlow,
+        servant: &dyn Servant,
+        target: Target,
+    ) -> Result<Self, Outcome> {
+        let seen = flow.receive_request(self.view(), servant, target);
+        self.interrupt(seen)
     }
 
     /// Answers a oneway with SYNC_WITH_SERVER, whose servant was found.
@@ -141,7 +146,7 @@ impl<'r> Upcall<'r> {
     /// Interceptors see the request first.
     #[inline]
     pub(crate) fn admit(self) -> Result<Self, Outcome> {
-        match &self.flow {
+        match self.flow {
             None => Ok(self),
             Some(flow) => {
                 let seen = flow.receive_contexts(self.view());
@@ -153,7 +158,7 @@ impl<'r> Upcall<'r> {
     /// What interceptors put into slots is the thread's, until the guard goes.
     #[inline]
     pub(crate) fn enter_slots(&self) -> Option<Entered> {
-        self.flow.as_ref().map(ServerFlow::enter)
+        self.flow.map(ServerFlow::enter)
     }
 
     /// The operation's name on the wire.
@@ -167,11 +172,46 @@ impl<'r> Upcall<'r> {
     }
 
     /// The place of the operation in the list of the skeleton, or one past its end.
-    #[inline]
+    #[inline(always)]
     pub fn find(&self, operations: &Operations) -> usize {
-        let found = operations.find(self.operation(), self.slot);
+        let found = match self.slot {
+            OF_ALIAS => self.find_once(operations),
+            slot => operations.find(self.operation(), slot),
+        };
         probe::stamp(Stage::OperationFound);
         found
+    }
+
+    /// Finds the operation that an alias stands for: by name the first time, and by address afterwards.
+    #[inline(never)]
+    fn find_once(&self, operations: &Operations) -> usize {
+        let alias = self.alias();
+        match alias.and_then(|alias| alias.place_in(operations.names)) {
+            Some(place) => place,
+            None => self.search(operations),
+        }
+    }
+
+    #[cold]
+    fn search(&self, operations: &Operations) -> usize {
+        let found = operations.search(self.operation());
+        if let Some(alias) = self.alias() {
+            alias.list(operations.names, found);
+        }
+        found
+    }
+
+    /// What the alias stands for by which the request names object and operation, if it has one: for the adapter, which
+    /// [remembers](Aliased::prepare) there what it finds in the key.
+    #[inline]
+    pub fn alias(&self) -> Option<&'r Aliased> {
+        self.arrived.frame.context?.aliased()
+    }
+
+    /// Has [`find`](Self::find) search the operation of an [alias](Self::alias) once, for all requests that have it.
+    #[inline]
+    pub fn find_by_alias(&mut self) {
+        self.slot = OF_ALIAS;
     }
 
     /// Where the client believes the operation to be: for the adapter, which finds
@@ -191,23 +231,14 @@ impl<'r> Upcall<'r> {
             let priority = Priority::new(priority).map_err(|_| raise::BAD_PRIORITY)?;
             return Ok(Some(priority));
         }
-        let Some(context) = self.priority_context() else {
+        let Some(context) = contexts::Priority::find(&self.arrived.request.contexts) else {
             return Ok(None);
         };
-        let priority = oxorb_object::parse_priority_context(context.data)
+        let priority = contexts::Priority::parse(context.data)
             .map_err(|violation| violation.to_exception(CompletionStatus::No))?;
-        Priority::new(priority)
+        Priority::new(priority.0)
             .map(Some)
             .map_err(|_| raise::BAD_PRIORITY)
-    }
-
-    #[inline(never)]
-    fn priority_context(&self) -> Option<ServiceContext<'r>> {
-        let contexts = &self.arrived.request.contexts;
-        if contexts.is_empty() {
-            return None;
-        }
-        contexts.find(context_id::RT_CORBA_PRIORITY)
     }
 
     /// The threadpool to whose port the request came, 0: to the ORB's own. `None`: it came to none of them (from this
@@ -299,7 +330,7 @@ impl<'r> Upcall<'r> {
         };
         match flow.end(self.view(), Sending::Results) {
             Verdict::AsIs => flow.with_contexts(|contexts| self.send(status, contexts, body)),
-            verdict => self.send_instead(&flow, &verdict),
+            verdict => self.send_instead(flow, &verdict),
         }
     }
 
@@ -343,7 +374,7 @@ impl<'r> Upcall<'r> {
         };
         match verdict {
             Verdict::AsIs => flow.with_contexts(|contexts| self.send(status, contexts, body)),
-            verdict => self.send_instead(&flow, &verdict),
+            verdict => self.send_instead(flow, &verdict),
         }
     }
 
@@ -396,32 +427,49 @@ impl<'r> Upcall<'r> {
             .sink
             .encoder(self.arrived.orb.options(), self.arrived.dialect);
         let begun = match self.arrived.request.contexts.is_empty() {
-            true => wire.begin_reply(&mut e, id, status, contexts),
+            true => (self.arrived.frame).begin_reply(&mut e, id, status, contexts),
             false => {
-                let sent = self.priority_context();
+                let sent = contexts::Priority::find(&self.arrived.request.contexts);
                 begin_with_priority(&mut e, wire, id, status, contexts, sent)
             }
         };
-        let written = body(&mut e)
-            .inspect(|()| probe::stamp(Stage::ResultsWritten))
-            .map_err(|error| SystemException::from_cdr(error, CompletionStatus::Yes))
-            .and_then(|()| finish(&mut e, wire, begun, self.arrived.orb.options()))
-            .inspect(|()| probe::stamp(Stage::ReplyFramed));
-        match written {
-            Ok(()) => self.sink.send(self.arrived.orb.options(), wire, e),
-            Err(exception) => {
-                // The results cannot be sent: the caller must know that it ran.
-                self.sink.discard(self.arrived.orb.options(), e.finish());
-                self.sink.send_exception(
-                    self.arrived.orb.options(),
-                    wire,
-                    id,
-                    self.arrived.dialect,
-                    exception,
-                );
+        match body(&mut e) {
+            Ok(()) => self.send_written(&mut e, wire, begun),
+            Err(error) => {
+                let exception = SystemException::from_cdr(error, CompletionStatus::Yes);
+                self.send_unwritten(&mut e, wire, exception);
             }
         }
+        // It is empty, and dropped in place by this.
+        drop(e.into_buffer());
         Outcome(())
+    }
+
+    /// Ends a reply whose results are written, and sends it. Once for all operations, and with the encoder where it is.
+    fn send_written(&mut self, e: &mut Encoder<'_>, wire: Wire, begun: Begun) {
+        probe::stamp(Stage::ResultsWritten);
+        let options = self.arrived.orb.options();
+        match finish(e, wire, begun, options) {
+            Ok(()) => {
+                probe::stamp(Stage::ReplyFramed);
+                self.sink.send(options, wire, e, Some(self.arrived.request));
+            }
+            Err(exception) => self.send_unwritten(e, wire, exception),
+        }
+    }
+
+    /// Tells the caller that the results cannot be sent, although the operation ran.
+    #[cold]
+    fn send_unwritten(&mut self, e: &mut Encoder<'_>, wire: Wire, exception: SystemException) {
+        let Arrived {
+            orb,
+            request,
+            dialect,
+            ..
+        } = *self.arrived;
+        self.sink.discard(orb.options(), e.take_buffer());
+        self.sink
+            .send_exception(orb.options(), wire, request.id, dialect, exception);
     }
 }
 

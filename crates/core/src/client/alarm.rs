@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use oxorb_rt::Priority;
 use oxorb_sys::thread::Purpose;
 
+use crate::clock;
 use crate::lock::Mutex;
 use crate::sync::{Condvar, MutexGuard};
 use crate::threads::{Ends, Threads};
@@ -81,9 +82,9 @@ impl Alarms {
 
     fn run(&self) {
         let mut state = self.state();
-        let mut idle_since = Instant::now();
+        let mut idle_since = clock::now();
         loop {
-            let now = Instant::now();
+            let now = clock::now();
             let next = state.tasks.first_key_value().map(|((at, _), _)| *at);
             if next.is_some_and(|at| at <= now) {
                 let due = state.tasks.pop_first();
@@ -153,7 +154,7 @@ mod tests {
         let scheduling = Arc::new(crate::rt::Scheduling::new(&crate::RealTime::default()));
         let alarms = Arc::new(Alarms::new(&Threads::new(&scheduling), None));
         let (sender, told) = mpsc::channel();
-        let now = Instant::now();
+        let now = clock::now();
         let at = |milliseconds: u64, number| {
             let task = Waker::from(Arc::new(Told(sender.clone(), number)));
             alarms.set(now + Duration::from_millis(milliseconds), &task)
@@ -162,7 +163,7 @@ mod tests {
         drop(gone);
         assert_eq!(told.recv(), Ok(1));
         assert_eq!(told.recv(), Ok(3));
-        assert!(now.elapsed() >= Duration::from_millis(40));
+        assert!(clock::since(now) >= Duration::from_millis(40));
         let last = at(3_600_000, 4);
         alarms.close();
         assert_eq!(told.recv(), Ok(4), "the end wakes everybody");

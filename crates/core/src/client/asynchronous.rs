@@ -18,7 +18,8 @@ use super::alarm::Alarm;
 use super::launch::{Again, Launch, Launched, Target};
 use super::settle::{Meaning, one_more, pause};
 use super::slot::Slot;
-use super::{Answered, Args, Reply, Timing, intercepted, local};
+use super::{Answered, Args, Reply, Timing, intercepted, local, wait_until};
+use crate::clock;
 use crate::conn::Mailbox;
 use crate::interceptor::{ClientFlow, Interrupt};
 use crate::op::{Operation, UserException};
@@ -242,7 +243,7 @@ impl InFlight {
                 },
                 State::Kept(mailbox) => match (mailbox.poll(context), self.deadline()) {
                     (Poll::Ready(message), _) => State::Arrived(local::answered(orb, message)),
-                    (Poll::Pending, Some(over)) if over <= Instant::now() => {
+                    (Poll::Pending, Some(over)) if over <= clock::now() => {
                         mailbox.close();
                         State::Arrived(Err(raise::timeout(CompletionStatus::Maybe)))
                     }
@@ -255,7 +256,7 @@ impl InFlight {
                 State::Held(reply, start) => match start.saturating_sub(time::utc_now()) {
                     0 => State::Settled(Some(Ok(reply))),
                     left => {
-                        let at = Instant::now() + time::duration(left);
+                        let at = clock::now() + time::duration(left);
                         match self.wait_for(at, context) {
                             true => return self.stay(State::Held(reply, start)),
                             false => State::Held(reply, start),
@@ -265,8 +266,7 @@ impl InFlight {
                 State::Paused(_, exception) if orb.is_closing() => {
                     State::Settled(Some(Err(exception)))
                 }
-                State::Paused(until, failure) if until <= Instant::now() => match self.send_again()
-                {
+                State::Paused(until, failure) if until <= clock::now() => match self.send_again() {
                     Ok(state) => state,
                     // What failed says more than that time is over.
                     Err(late) if late.kind == SystemExceptionKind::Timeout => {
@@ -293,7 +293,7 @@ impl InFlight {
         self.alarm = alarms.set(at, context.waker());
         if self.alarm.is_none() {
             crate::conn::step_aside();
-            thread::sleep(at.saturating_duration_since(Instant::now()));
+            thread::sleep(at.saturating_duration_since(clock::now()));
         }
         self.alarm.is_some()
     }
@@ -457,7 +457,7 @@ impl InFlight {
             None => State::Settled(Some(Err(exception))),
             Some(pause) => {
                 self.retries += 1;
-                State::Paused(Instant::now() + pause, exception)
+                State::Paused(clock::now() + pause, exception)
             }
         }
     }
@@ -510,42 +510,5 @@ impl fmt::Debug for InFlight {
             .field("to", &self.reference)
             .field("answered", &matches!(self.state, State::Settled(_)))
             .finish()
-    }
-}
-
-/// Blocks this thread until `poll` is ready. It is asked again whenever the task it was given is woken: by the answer of
-/// an [`InFlight`], say.
-///
-/// Unlike an executor's way of blocking, it may be used by a servant: requests that come over its connection meanwhile
-/// are served by another thread. Allocates once.
-///
-/// ```no_run
-/// use std::task::Poll;
-///
-/// # fn of(mut several: Vec<oxorb_core::InFlight>) {
-/// let first = oxorb_core::wait_until(|context| {
-///     let ready = several.iter_mut().position(|one| one.poll_ready(context).is_ready());
-///     ready.map_or(Poll::Pending, Poll::Ready)
-/// });
-/// # let _ = first; }
-/// ```
-pub fn wait_until<T>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>) -> T {
-    crate::conn::step_aside();
-    let waker = Arc::new(Unpark(thread::current())).into();
-    let mut context = Context::from_waker(&waker);
-    loop {
-        match poll(&mut context) {
-            Poll::Ready(value) => return value,
-            Poll::Pending => thread::park(),
-        }
-    }
-}
-
-/// Wakes a thread that waits for a future.
-pub(super) struct Unpark(pub(super) thread::Thread);
-
-impl std::task::Wake for Unpark {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
     }
 }

@@ -4,11 +4,12 @@
 //! idle ones, which lives while there are connections; never a call.
 
 use std::sync::{Arc, Weak};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use oxorb_sys::thread::Purpose;
 
 use super::Peer;
+use crate::clock;
 use crate::lock::Mutex;
 use crate::options::Options;
 use crate::sync::{
@@ -134,7 +135,7 @@ fn watch(cache: &Weak<Cache>, limit: Duration) {
         let peers = state.peers.clone();
         let (state, _) = cache.changed.wait_timeout(state, pause).expect(UNPOISONED);
         drop(state);
-        let Some(before) = Instant::now().checked_sub(limit) else {
+        let Some(before) = clock::now().checked_sub(limit) else {
             continue;
         };
         for peer in peers.iter().filter_map(Weak::upgrade) {

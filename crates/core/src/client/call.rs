@@ -3,28 +3,24 @@
 use std::io;
 use std::mem;
 use std::sync::Arc;
-use std::time::Duration;
 
 use oxorb_cdr::Encoder;
-use oxorb_giop::{MessageType, TargetAddress, Told, Wire};
+use oxorb_giop::{Frame, MessageType, TargetAddress, Told, Wire};
 use oxorb_object::{
     CompletionStatus, ServiceContext, SystemException, Version, minor, priority_range_context,
 };
 use oxorb_transport::WriteError;
 
 use super::draft::{Draft, First};
-use super::link::ClientLink;
-use super::reply::Answer;
+use super::link::{CANCEL_LIMIT, ClientLink, exception_of};
+use super::replies::Head;
 use super::{Args, Peer, Reply, Timing};
-use crate::conn::{Ended, Read, Wait, send_encoded, wait_beside, write_message};
+use crate::Orb;
+use crate::conn::{Ended, Event, Wait, send_encoded, wait_beside, write_message};
 use crate::probe::{self, Stage};
-use crate::{Orb, raise};
 
 /// A longer message may wait for the server to read, so time has passed.
-const SENT_AT_ONCE: usize = 64 << 10;
-
-/// How long a CancelRequest may wait to be sent.
-pub(super) const CANCEL_LIMIT: Duration = Duration::from_millis(1);
+pub(super) const SENT_AT_ONCE: usize = 64 << 10;
 
 /// A request that is to be sent over a connection. Whatever fails now is COMPLETED_NO.
 pub(crate) struct Call<'c, 'r> {
@@ -44,16 +40,16 @@ pub(crate) enum Sent<'c> {
 /// A request that was sent and not answered. Whatever fails now is
 /// COMPLETED_MAYBE, unless the server says that it did not run it.
 pub(crate) struct Pending<'c> {
-    peer: &'c Arc<Peer>,
-    link: Box<ClientLink>,
-    id: u32,
-    wire: Wire,
+    pub(super) peer: &'c Arc<Peer>,
+    pub(super) link: Box<ClientLink>,
+    pub(super) id: u32,
+    pub(super) wire: Wire,
     /// Of the request.
-    octets: usize,
+    pub(super) octets: usize,
     /// Connecting or sending may have used up some of the time.
-    waited: bool,
+    pub(super) waited: bool,
     /// It was a LocateRequest.
-    locating: bool,
+    pub(super) locating: bool,
 }
 
 /// A call that failed after it was begun; its connection is closed.
@@ -130,7 +126,11 @@ impl<'c> Call<'c, '_> {
         }
         let waited = !link.reused || octets > SENT_AT_ONCE;
         link.limit_writes(timing.write_limit());
-        let (sent, buffer) = send_encoded(&*link.link, e, wire, draft.fragment_size);
+        let left = || timing.time_to_send();
+        let (sent, buffer) = send_encoded(&*link.link, e, wire, draft.fragment_size, left);
+        if draft.fragment_size.is_some() {
+            link.forget_write_limit();
+        }
         probe::stamp(Stage::RequestSent);
         link.band = None;
         link.out = peer.options().keep(buffer);
@@ -192,42 +192,70 @@ impl<'c> Call<'c, '_> {
 impl<'c> Pending<'c> {
     /// Reads until the reply is there: one read in the usual case.
     pub(crate) fn wait(mut self, orb: &Orb, timing: &Timing) -> Result<Reply, Lost> {
-        if self.waited {
-            self.shorten_timeout(timing)?;
-        } else if let Err(error) = self.link.limit_reads(timing.limit) {
-            return Err(self.lost_by(error));
-        }
-        let mut reads = 0;
+        let mut passed = self.waited;
         loop {
-            match self.link.receiver().announced() {
-                Ok(None) => {}
-                Ok(Some(header)) => match self.sort(header.kind)? {
-                    Some(answer) => {
-                        probe::stamp(Stage::ReplyParsed);
-                        return Ok(self.reply(orb, answer, header.version.minor));
+            let (mut receiver, limits) = self.link.receiving();
+            let link = receiver.link;
+            let event = receiver.next(|_| {
+                let limit = match timing.limit {
+                    // A reply that trickles in must not stretch the time limit.
+                    Some(_) if passed => {
+                        let left = timing.left_for_reply()?;
+                        limits.shorten_reads(link, left)?;
+                        left
                     }
-                    None => continue,
-                },
-                Err(ended) => return Err(self.over(&ended)),
-            }
-            if reads > 0
-                && let Err(timeout) = self.shorten_timeout(timing)
-            {
-                return Err(timeout);
-            }
-            // Inside an upcall: the client may first have to be served.
-            if wait_beside(&*self.link.link, timing.limit) {
-                self.shorten_timeout(timing)?;
-            }
-            match self.link.receiver().read(Wait::Limited) {
-                Ok(Read::Octets { .. }) => {
-                    probe::stamp(Stage::ReplyArrived);
-                    reads += 1;
+                    limit => {
+                        limits.reads(link, limit)?;
+                        limit
+                    }
+                };
+                // Inside an upcall: the client may first have to be served.
+                if wait_beside(link, limit) {
+                    limits.reads(link, timing.left_for_reply()?)?;
                 }
-                Ok(Read::Interrupted) => {}
-                Ok(Read::TimedOut) => return Err(self.timed_out()),
+                Ok(Wait::Limited)
+            });
+            match event {
+                Ok(Event::Message) => {
+                    let frame = self.link.inbox.frame();
+                    if let Some(answer) = self.sort(&frame)? {
+                        probe::stamp(Stage::ReplyParsed);
+                        let giop_minor = frame.header.version.minor;
+                        return Ok(self.reply(orb, answer, giop_minor));
+                    }
+                }
+                Ok(Event::Octets { .. }) => {
+                    probe::stamp(Stage::ReplyArrived);
+                    passed = true;
+                }
+                Ok(Event::Interrupted) => passed = true,
+                Ok(Event::Silence) => return Err(self.over(&Ended::Late)),
                 Err(ended) => return Err(self.over(&ended)),
             }
+        }
+    }
+
+    /// Limits the wait for the reply to what is left of the call's time.
+    #[inline]
+    pub(super) fn has_waited(&mut self) {
+        self.waited = true;
+    }
+
+    /// Reads on after a first read that did not bring the usual reply.
+    #[cold]
+    pub(super) fn wait_after(
+        mut self,
+        first: Result<Event, Ended>,
+        orb: &Orb,
+        timing: &Timing,
+    ) -> Result<Reply, Lost> {
+        match first {
+            Ok(Event::Silence) => Err(self.over(&Ended::Late)),
+            Ok(_) => {
+                self.has_waited();
+                self.wait(orb, timing)
+            }
+            Err(ended) => Err(self.over(&ended)),
         }
     }
 
@@ -238,12 +266,11 @@ impl<'c> Pending<'c> {
     }
 
     /// What the message just received answers, if it is our reply.
-    fn sort(&self, kind: MessageType) -> Result<Option<Answer>, Lost> {
-        match kind {
+    fn sort(&self, frame: &Frame<'_>) -> Result<Option<Head>, Lost> {
+        match frame.header.kind {
             MessageType::LOCATE_REPLY if self.locating => {
-                let frame = self.link.inbox.frame();
-                match oxorb_giop::LocateReply::parse(&frame) {
-                    Ok(reply) => Ok((reply.id == self.id).then_some(Answer {
+                match oxorb_giop::LocateReply::parse(frame) {
+                    Ok(reply) => Ok((reply.id == self.id).then_some(Head {
                         status: Reply::status_of(reply.status),
                         body: reply.body,
                     })),
@@ -254,9 +281,8 @@ impl<'c> Pending<'c> {
             MessageType::LOCATE_REPLY => Ok(None),
             MessageType::REPLY => {
                 // A late answer to a call that timed out long ago is passed over.
-                let frame = self.link.inbox.frame();
-                match oxorb_giop::Reply::parse(&frame) {
-                    Ok(reply) => Ok((reply.id == self.id).then_some(Answer {
+                match oxorb_giop::Reply::parse(frame) {
+                    Ok(reply) => Ok((reply.id == self.id).then_some(Head {
                         status: reply.status,
                         body: reply.body,
                     })),
@@ -267,54 +293,24 @@ impl<'c> Pending<'c> {
         }
     }
 
-    fn reply(self, orb: &Orb, answer: Answer, giop_minor: u8) -> Reply {
+    fn reply(self, orb: &Orb, answer: Head, giop_minor: u8) -> Reply {
         let Pending { peer, mut link, .. } = self;
         link.reused = true;
         Reply::from_link(orb, peer, link, answer, giop_minor)
-    }
-
-    /// A reply that trickles in must not stretch the time limit.
-    fn shorten_timeout(&mut self, timing: &Timing) -> Result<(), Lost> {
-        if timing.limit.is_none() {
-            return Ok(());
-        }
-        match timing.left(CompletionStatus::Maybe) {
-            Ok(left) => match self.link.limit_reads(left) {
-                Ok(()) => Ok(()),
-                Err(error) => Err(self.lost_by(error)),
-            },
-            Err(timeout) => {
-                let _ = self.cancel();
-                Err(self.lost(timeout, "no complete reply in time".to_owned()))
-            }
-        }
-    }
-
-    fn lost_by(&self, error: io::Error) -> Lost {
-        match error.kind() {
-            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => self.timed_out(),
-            _ => self.over(&Ended::Unreadable(error)),
-        }
-    }
-
-    #[cold]
-    fn timed_out(&self) -> Lost {
-        // The server may still be at it: tell it that nobody waits.
-        let _ = self.cancel();
-        self.lost(
-            raise::timeout(CompletionStatus::Maybe),
-            "no reply in time".to_owned(),
-        )
     }
 
     /// Returns what the end of the connection means for the call.
     #[cold]
     fn over(&self, ended: &Ended) -> Lost {
         let mut cause = ended.cause();
+        if matches!(ended, Ended::Late) {
+            // The server may still be at it: tell it that nobody waits.
+            let _ = self.cancel();
+        }
         if matches!(ended, Ended::Vanished | Ended::Refused) {
             cause += &too_large_there(self.octets, self.peer.options().fragment_size);
         }
-        self.lost(ended.exception(), cause)
+        lose(self.peer, &self.link, ended.exception(), cause)
     }
 
     /// Tells the server that nobody waits any more, if it takes that at once. Below GIOP 1.2, where omniORB takes it for an
@@ -330,10 +326,6 @@ impl<'c> Pending<'c> {
             .link
             .write(&mut [io::IoSlice::new(&message)])
             .map_err(|failed| failed.error)
-    }
-
-    fn lost(&self, exception: SystemException, cause: String) -> Lost {
-        lose(self.peer, &self.link, exception, cause)
     }
 }
 
@@ -355,8 +347,14 @@ pub(super) fn too_large_there(octets: usize, fragment_size: Option<usize>) -> St
     )
 }
 
+/// Returns what became of a request that could not be written, or not all of it.
 #[cold]
-fn unsent(peer: &Peer, link: &mut ClientLink, octets: usize, failed: &WriteError) -> Lost {
+pub(super) fn unsent(
+    peer: &Peer,
+    link: &mut ClientLink,
+    octets: usize,
+    failed: &WriteError,
+) -> Lost {
     let hint = too_large_there(octets, peer.options().fragment_size);
     if let Some(kind) = link.last_word() {
         let ended = Ended::by(kind);
@@ -386,17 +384,5 @@ fn lose(peer: &Peer, link: &ClientLink, exception: SystemException, cause: Strin
         exception,
         cause,
         reused: link.reused,
-    }
-}
-
-/// A time-out, or a failure of communication with the given minor code.
-pub(crate) fn exception_of(
-    error: &io::Error,
-    minor: u32,
-    completed: CompletionStatus,
-) -> SystemException {
-    match error.kind() {
-        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => raise::timeout(completed),
-        _ => SystemException::comm_failure(minor, completed),
     }
 }

@@ -3,7 +3,6 @@
 use std::future::Future;
 use std::panic::{self, AssertUnwindSafe};
 use std::pin::Pin;
-use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, PoisonError};
 use std::task::{Context, Wake, Waker};
 
@@ -11,6 +10,7 @@ use oxorb_rt::Priority;
 use oxorb_sys::thread::Purpose;
 
 use crate::lock::Mutex;
+use crate::sync::mpsc::{self, Receiver, Sender};
 use crate::threads::{Ends, Threads};
 
 /// The callback thread of calls of one priority, started by the first call that wants it. It works at that priority.

@@ -4,8 +4,9 @@
 use oxorb_cdr::{Decoder, Encoder, Result as CdrResult};
 use oxorb_object::{CompletionStatus, SystemException};
 
-use super::local::{DIALECT, put_buffer, take_buffer};
-use crate::op::{Raise, UserException};
+use super::buffers::{DIALECT, put_buffer, take_buffer};
+use crate::op::UserException;
+use crate::raises::Raise;
 use crate::{Orb, raise};
 
 /// Writes a value and reads what was written.

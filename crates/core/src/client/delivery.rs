@@ -13,18 +13,15 @@
 use std::collections::{HashMap, VecDeque};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use oxorb_object::SystemException;
 use oxorb_rt::Priority;
 use oxorb_sys::thread::Purpose;
 
-use super::AsyncReply;
+use crate::clock;
 use crate::lock::Mutex;
-use crate::rt::thread_priority;
 use crate::sync::{Condvar, MutexGuard};
 use crate::threads::{Ends, Threads};
-use crate::{Incident, Interface, Ref};
 
 /// Most threads for the calls of one priority.
 const THREADS: usize = 8;
@@ -58,50 +55,9 @@ struct State {
 }
 
 /// The number of a peer; `None` is this very process.
-type Server = Option<u64>;
+pub(super) type Server = Option<u64>;
 
 type Work = Box<dyn FnOnce() + Send>;
-
-/// Has a reply handler told an answer, in another thread: `tell` calls it. For generated code.
-///
-/// That it could not be told is counted, and observers of the ORB learn it ([`Incident::HandlerNotTold`]). Allocates.
-pub fn deliver<R: Interface + Send + 'static>(
-    handler: R,
-    tell: impl FnOnce(&R) -> AsyncReply<(), SystemException> + Send + 'static,
-) {
-    let reference = handler.reference().clone();
-    let orb = reference.orb().clone();
-    let work = move || {
-        let reference = handler.reference().clone();
-        tell(&handler).then(move |told| {
-            if let Err(exception) = told {
-                not_told(&reference, exception.to_string());
-            }
-        });
-    };
-    // The callback thread has the priority of the call.
-    let deliveries = orb.deliveries(thread_priority());
-    if let Err(full) = deliveries.push(server(&reference), Box::new(work)) {
-        not_told(&reference, full);
-    }
-}
-
-fn not_told(handler: &Ref, why: String) {
-    let place = || match handler.route() {
-        Ok(route) => match route.profiles.first().and_then(|first| first.peer.as_ref()) {
-            Some(peer) => peer.to_string(),
-            None => "this process".to_owned(),
-        },
-        Err(_) => handler.ior().type_id.clone(),
-    };
-    handler.orb().note(Incident::HandlerNotTold, place, || why);
-}
-
-/// Whose queue is that of this handler.
-fn server(handler: &Ref) -> Server {
-    let route = handler.route().ok()?;
-    Some(route.profiles.first()?.peer.as_ref()?.id())
-}
 
 impl Deliveries {
     pub(crate) fn new(threads: &Arc<Threads>, priority: Option<Priority>) -> Self {
@@ -117,7 +73,7 @@ impl Deliveries {
     ///
     /// # Errors
     /// Why not, when as much waits as may.
-    fn push(self: &Arc<Self>, server: Server, work: Work) -> Result<(), String> {
+    pub(super) fn push(self: &Arc<Self>, server: Server, work: Work) -> Result<(), String> {
         let mut state = self.state();
         let for_one = state.queues.get(&server).map_or(0, VecDeque::len);
         if for_one >= WAITING_FOR_ONE {
@@ -156,10 +112,10 @@ impl Deliveries {
         let mut state = self.state();
         loop {
             state = self.work_on(state);
-            let until = Instant::now() + IDLE;
+            let until = clock::now() + IDLE;
             state.idle += 1;
             while state.ready.is_empty() && !state.closed {
-                let left = until.saturating_duration_since(Instant::now());
+                let left = until.saturating_duration_since(clock::now());
                 if left.is_zero() {
                     break;
                 }

@@ -4,53 +4,25 @@
 //! Whatever is out of the ordinary takes the marshalled way (`local.rs`): interceptors, probes, the run-time scheduler,
 //! policies of the call, forwarded references, POAs that hold or ask a servant manager, servants without a typed interface.
 
-use std::any::Any;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::clock;
 use oxorb_cdr::{Decoder, Encoder, Result as CdrResult};
 use oxorb_giop::Response;
 use oxorb_object::{CompletionStatus, SystemException};
-use oxorb_sys::clock;
 
 use super::{Selection, copied};
-use crate::op::{Op, Raise, UserException};
+use crate::interceptor::Interceptors;
+use crate::op::{Op, UserException};
 use crate::options::Collocation;
 use crate::policy::{Resolved, SyncScope};
+use crate::raises::Raise;
 use crate::route::RouteProfile;
 use crate::shared::Shared;
-use crate::sync::atomic::{AtomicU8, Ordering};
-use crate::{Orb, Ref, Servant, current_qos, raise};
-
-/// Whether calls through a reference may be direct, as far as that does not change.
-#[derive(Debug, Default)]
-pub(crate) struct Nearness(AtomicU8);
-
-const UNKNOWN: u8 = 0;
-const FAR: u8 = 1;
-const NEAR: u8 = 2;
-
-impl Nearness {
-    /// Whether the reference certainly leads out of the process, or its ORB wants messages.
-    #[inline(always)]
-    fn is_far(&self) -> bool {
-        self.0.load(Ordering::Relaxed) == FAR
-    }
-}
-
-/// The typed handles of a servant: one `Arc<dyn Interface>` for its interface and each base. For generated code.
-pub type Handles = Box<[Box<dyn Any + Send + Sync>]>;
-
-/// Makes one of the [`Handles`].
-pub fn handle<S: ?Sized + Send + Sync + 'static>(servant: Arc<S>) -> Box<dyn Any + Send + Sync> {
-    Box::new(servant)
-}
-
-/// Makes [`Handles`].
-pub fn handles<const N: usize>(all: [Box<dyn Any + Send + Sync>; N]) -> Handles {
-    Box::new(all)
-}
+use crate::terms::current_qos;
+use crate::{Orb, Ref, Servant, raise};
 
 impl Ref {
     /// Whether calls may be direct, as far as is known: what they need is looked at only then. For generated code.
@@ -166,11 +138,11 @@ impl Ref {
     /// The profile of this process that a call may go to without a message, and how long the call may take.
     fn near(&self, op: &'static Op) -> Option<(&RouteProfile, Option<Duration>)> {
         let route = self.unforwarded()?;
-        if self.nearness().0.load(Ordering::Relaxed) == UNKNOWN {
-            let is_near =
-                route.may_be_local() && route.scheduled.is_none() && is_plain(self.orb().shared());
-            let found = if is_near { NEAR } else { FAR };
-            self.nearness().0.store(found, Ordering::Relaxed);
+        if self.nearness().is_unknown() {
+            let is_near = route.may_be_local()
+                && route.scheduled.is_none()
+                && is_plain(self.orb().shared(), self.orb().interceptors());
+            self.nearness().found(is_near);
             if !is_near {
                 return None;
             }
@@ -215,13 +187,13 @@ fn typed<S: ?Sized + 'static>(servant: &dyn Servant) -> Option<&S> {
 }
 
 /// Whether nothing wants to see the messages of this ORB.
-fn is_plain(shared: &Shared) -> bool {
-    let (options, interceptors) = (&shared.options, &shared.interceptors);
+fn is_plain(shared: &Shared, interceptors: &Interceptors) -> bool {
+    let options = &shared.options;
     options.collocation == Collocation::Direct
         && !options.time_probes
         && interceptors.client.is_empty()
         && interceptors.server.is_empty()
-        && shared.enforcer.as_ref().is_none()
+        && shared.enforcer.is_none()
 }
 
 /// When a call has taken too long.
@@ -239,7 +211,7 @@ impl Clock {
     #[inline]
     fn start(limit: Duration) -> Clock {
         if limit < LONG {
-            return Clock::Precise(Instant::now() + limit);
+            return Clock::Precise(clock::now() + limit);
         }
         match u64::try_from(limit.as_nanos()) {
             Ok(limit) => Clock::Coarse(clock::coarse_nanoseconds().saturating_add(limit)),
@@ -251,7 +223,7 @@ impl Clock {
     fn is_over(&self) -> bool {
         match self {
             Clock::Coarse(until) => clock::coarse_nanoseconds() > *until,
-            Clock::Precise(until) => Instant::now() > *until,
+            Clock::Precise(until) => clock::now() > *until,
             Clock::Never => false,
         }
     }

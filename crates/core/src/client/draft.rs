@@ -7,15 +7,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use oxorb_cdr::Encoder;
-use oxorb_giop::{Alias, Aliases, Limits, RequestHeader, TargetAddress, Wire};
+use oxorb_giop::{Alias, Aliases, Begun, Limits, RequestHeader, TargetAddress, Wire};
+use oxorb_object::contexts::{self, Deadline};
 use oxorb_object::{
     CodeSetContext, CompletionStatus, PolicyValueWriter, Qos, ServiceContext, SystemException,
-    Version, context_id, policy_type, priority_context,
+    Version, context_id, policy_type,
 };
 use oxorb_rt::Priority;
 
 use super::selection::Worth;
 use super::{Args, Peer, Timing};
+use crate::clock;
 use crate::op::{self, Operation, SLOTTED_KEY_LEN};
 use crate::policy::{Effective, time};
 use crate::probe::{self, Stage};
@@ -23,7 +25,7 @@ use crate::raise;
 use crate::route::{Route, RouteProfile};
 
 /// Room made for what comes before the arguments: more is rare, and grows as it comes.
-const HEADER_ROOM: usize = 256;
+pub(super) const HEADER_ROOM: usize = 256;
 
 /// Most contexts of a request without interceptors: code sets, one for the connection, three of its policies.
 const MAX_CONTEXTS: usize = 5;
@@ -118,6 +120,20 @@ impl<'r> Draft<'r> {
         })
     }
 
+    /// Drafts a usual request to another process: nothing but target and operation.
+    #[inline]
+    pub(super) fn usual(profile: &'r RouteProfile, op: Operation<'r>) -> Draft<'r> {
+        Draft {
+            op,
+            target: TargetAddress::Key(&profile.key),
+            wire: profile.wire,
+            code_sets: None,
+            fragment_size: None,
+            carried: None,
+            added: &[],
+        }
+    }
+
     /// Drafts a request to an object of this process.
     pub(super) fn within(
         addressee: Addressee<'r>,
@@ -178,6 +194,19 @@ impl<'r> Draft<'r> {
         args: Args<'_, 'a>,
         limits: &Limits,
     ) -> Result<(), SystemException> {
+        let begun = self.begin(e, id, first);
+        args(e).map_err(|error| SystemException::from_cdr(error, CompletionStatus::No))?;
+        probe::stamp(Stage::ArgumentsWritten);
+        self.wire
+            .finish(e, begun)
+            .and_then(|()| limits.check_outgoing(e.position()))
+            .inspect(|()| probe::stamp(Stage::RequestFramed))
+            .map_err(|violation| violation.to_exception(CompletionStatus::No))
+    }
+
+    /// Writes the header, and makes room for the arguments.
+    #[inline(always)]
+    pub(super) fn begin(&self, e: &mut Encoder<'_>, id: u32, first: &First<'_>) -> Begun {
         let First {
             code_sets: tell,
             context: once,
@@ -219,13 +248,7 @@ impl<'r> Draft<'r> {
         e.reserve(HEADER_ROOM + self.op.request as usize);
         let begun = self.wire.begin_request(e, &header);
         probe::stamp(Stage::HeaderWritten);
-        args(e).map_err(|error| SystemException::from_cdr(error, CompletionStatus::No))?;
-        probe::stamp(Stage::ArgumentsWritten);
-        self.wire
-            .finish(e, begun)
-            .and_then(|()| limits.check_outgoing(e.position()))
-            .inspect(|()| probe::stamp(Stage::RequestFramed))
-            .map_err(|violation| violation.to_exception(CompletionStatus::No))
+        begun
     }
 }
 
@@ -263,24 +286,15 @@ fn fill<'r, 'c>(
 /// call is worth, where a policy says that.
 pub(crate) struct Carried {
     policies: Option<PolicyValueWriter>,
-    priority: Option<[u8; 4]>,
+    priority: Option<[u8; contexts::Priority::OCTETS]>,
     qos: Option<[u8; Qos::OCTETS]>,
 }
 
 impl Carried {
     fn contexts(&self) -> impl Iterator<Item = ServiceContext<'_>> {
-        let policies = self.policies.as_ref().map(|written| ServiceContext {
-            id: context_id::INVOCATION_POLICIES,
-            data: written.octets(),
-        });
-        let priority = self.priority.as_ref().map(|octets| ServiceContext {
-            id: context_id::RT_CORBA_PRIORITY,
-            data: octets,
-        });
-        let qos = self.qos.as_ref().map(|octets| ServiceContext {
-            id: context_id::RIOP,
-            data: octets,
-        });
+        let policies = self.policies.as_ref().map(Deadline::context);
+        let priority = self.priority.as_ref().map(contexts::Priority::context);
+        let qos = self.qos.as_ref().map(Qos::context);
         policies.into_iter().chain(priority).chain(qos)
     }
 }
@@ -318,7 +332,7 @@ impl Conditions<'_> {
             policies: None,
             priority: worth
                 .priority
-                .map(|priority| priority_context(priority.get())),
+                .map(|priority| contexts::Priority(priority.get()).encode()),
             qos: policies
                 .qos
                 .or(worth.qos)
@@ -354,7 +368,7 @@ fn write_policies(
     room: &mut Option<PolicyValueWriter>,
 ) {
     let mut written = PolicyValueWriter::new();
-    let since = timing.start.elapsed();
+    let since = clock::since(timing.start);
     let left = |limit: Duration| time::units(limit.saturating_sub(since));
     let end = |limit: Option<Duration>| {
         let limit = limit.filter(|_| synchronized_clocks)?;
@@ -365,29 +379,15 @@ fn write_policies(
         (Some(a), Some(b)) => Some(a.min(b)),
         (one, other) => one.or(other),
     };
-    let times = [
-        (policy_type::REQUEST_START_TIME, policies.request_start),
-        (
-            policy_type::REQUEST_END_TIME,
-            first(policies.request_end, end(policies.request)),
-        ),
-        (policy_type::REPLY_START_TIME, policies.reply_start),
-        (
-            policy_type::REPLY_END_TIME,
-            first(policies.reply_end, end(round_trip)),
-        ),
-    ];
-    for (kind, time) in times {
-        if let Some(time) = time {
-            written.utc(kind, time);
-        }
-    }
-    if let Some(limit) = policies.request {
-        written.time(policy_type::RELATIVE_REQUEST_TIMEOUT, left(limit));
-    }
-    if let Some(limit) = round_trip {
-        written.time(policy_type::RELATIVE_ROUNDTRIP_TIMEOUT, left(limit));
-    }
+    let deadline = Deadline {
+        request_start: policies.request_start,
+        request_end: first(policies.request_end, end(policies.request)),
+        reply_start: policies.reply_start,
+        reply_end: first(policies.reply_end, end(round_trip)),
+        request: policies.request.map(left),
+        round_trip: round_trip.map(left),
+    };
+    deadline.write(&mut written);
     if let Some(range) = policies.priority {
         written.range(policy_type::REQUEST_PRIORITY, (range.min, range.max));
     }

@@ -35,10 +35,14 @@ pub(super) struct Exchange<'x, 'a> {
     pub(super) attempts: Vec<Attempt>,
     /// Where it must not leave from.
     pub(super) bound: Option<Arc<Bound>>,
+    /// First attempt, where it was made before.
+    tried: Option<Box<Tried>>,
     /// What RT-CORBA says about the route as it is now, if anything.
     pub(super) selection: Option<Selection>,
     /// Nobody answered where it was forwarded to, so it went back to the original.
     fell_back: bool,
+    /// Some of its time went by before this attempt.
+    pub(super) again: bool,
     retries: u32,
 }
 
@@ -47,6 +51,21 @@ enum Fate {
     Ended(Step),
     /// The server is to be asked first where the object is: the connection, nothing sent.
     Withheld(Box<ClientLink>),
+    Lost(Lost),
+}
+
+/// An attempt that was made for a usual call, and did not end it.
+pub(super) struct Tried {
+    pub(super) route: Arc<Route>,
+    /// Place of the profile in the route.
+    pub(super) index: usize,
+    pub(super) trial: Trial,
+}
+
+/// Outcome of such an attempt.
+pub(super) enum Trial {
+    /// A reply that holds no results.
+    Answered(Reply),
     Lost(Lost),
 }
 
@@ -80,25 +99,24 @@ pub(super) fn exchange<'a>(
     exchange.timing.check(policies)?;
     if let Some(start) = policies.request_start {
         timing::hold_until(start);
+        exchange.again = true;
     }
-    let mut forwards = 0;
-    loop {
-        let round = match ClientFlow::of(reference, op) {
-            None => exchange.round(None),
-            Some(flow) => intercepted::round(&mut exchange, flow),
-        };
-        match round {
-            Ok(Round::Done(reply)) => {
-                if let Some(start) = policies.reply_start {
-                    timing::hold_until(start);
-                }
-                return Ok(reply);
-            }
-            Ok(Round::Forwarded) => forwards = one_more(forwards)?,
-            Ok(Round::FellBack) => {}
-            Err(exception) => exchange.back_off(exception)?,
-        }
-    }
+    exchange.run()
+}
+
+/// The same, after a first attempt.
+#[cold]
+pub(super) fn exchange_after<'a>(
+    tried: Tried,
+    reference: &Ref,
+    policies: &Effective,
+    op: Operation<'_>,
+    args: Args<'_, 'a>,
+    timing: Timing,
+) -> Result<Option<Reply>, SystemException> {
+    let mut exchange = Exchange::begin(reference, policies, op, args, timing);
+    exchange.tried = Some(Box::new(tried));
+    exchange.run()
 }
 
 impl<'x, 'a> Exchange<'x, 'a> {
@@ -124,15 +142,46 @@ impl<'x, 'a> Exchange<'x, 'a> {
             timing,
             attempts: Vec::new(),
             bound,
+            tried: None,
             selection: None,
             fell_back: false,
+            again: false,
             retries: 0,
+        }
+    }
+
+    /// Makes rounds until the call has ended.
+    #[inline(always)]
+    fn run(&mut self) -> Result<Option<Reply>, SystemException> {
+        let (reference, policies) = (self.reference, self.policies);
+        let mut forwards = 0;
+        loop {
+            let round = match ClientFlow::of(reference, self.op) {
+                None => self.round(None),
+                Some(flow) => intercepted::round(self, flow),
+            };
+            match round {
+                Ok(Round::Done(reply)) => {
+                    if let Some(start) = policies.reply_start {
+                        timing::hold_until(start);
+                    }
+                    return Ok(reply);
+                }
+                Ok(Round::Forwarded) => forwards = one_more(forwards)?,
+                Ok(Round::FellBack) => {}
+                Err(exception) => self.back_off(exception)?,
+            }
+            self.again = true;
         }
     }
 
     /// Tries the profiles of the route as it is now, connections that turn out to be closed included.
     pub(super) fn round(&mut self, flow: Option<&ClientFlow>) -> Result<Round, SystemException> {
-        let route = self.route()?;
+        let tried = self.tried.take();
+        let route = match &tried {
+            None => self.route()?,
+            Some(tried) => Arc::clone(&tried.route),
+        };
         self.selection = match Selection::is_needed(&route, self.policies) {
             false => None,
             true => Selection::of(self.reference, &route, self.policies, self.op)?,
@@ -156,10 +205,19 @@ impl<'x, 'a> Exchange<'x, 'a> {
         if let Some(selection) = &self.selection {
             untried.restrict(&route, self.bound.as_deref(), selection);
         }
-        while let Some((index, link)) = reach::any(self, &route, &mut untried)? {
-            probe::stamp(Stage::LinkTaken);
-            let to = Addressee::of(&route, index);
-            match self.attempt(to, link, flow, &added)? {
+        let mut tried = tried;
+        loop {
+            let step = if let Some(tried) = tried.take() {
+                untried.strike(tried.index);
+                let to = Addressee::of(&route, tried.index);
+                self.attempt_after(to, tried.trial, flow, &added)?
+            } else if let Some((index, link)) = reach::any(self, &route, &mut untried)? {
+                probe::stamp(Stage::LinkTaken);
+                self.attempt(Addressee::of(&route, index), link, flow, &added)?
+            } else {
+                break;
+            };
+            match step {
                 Step::Done(reply) => return Ok(Round::Done(reply)),
                 Step::Again => return Ok(Round::Forwarded),
                 Step::NextProfile(exception) => unreachable = exception,
@@ -253,6 +311,28 @@ impl<'x, 'a> Exchange<'x, 'a> {
         }
     }
 
+    /// Does what [`attempt`](Self::attempt) does once a first connection has carried the request.
+    #[cold]
+    fn attempt_after(
+        &mut self,
+        to: Addressee<'_>,
+        trial: Trial,
+        flow: Option<&ClientFlow>,
+        added: &[ServiceContext<'_>],
+    ) -> Result<Step, SystemException> {
+        let lost = match trial {
+            Trial::Answered(reply) => return self.settle(to, flow, Some(reply)),
+            Trial::Lost(lost) => lost,
+        };
+        if let Some(step) = self.react(to, Fate::Lost(lost))? {
+            return Ok(step);
+        }
+        match reach::again(self, to.profile)? {
+            Ok(link) => self.attempt(to, Reached::Link(link), flow, added),
+            Err(exception) => Ok(Step::NextProfile(exception)),
+        }
+    }
+
     /// Sends the request over a connection, and waits for its reply where it has one.
     #[inline(always)]
     fn carry(
@@ -273,7 +353,11 @@ impl<'x, 'a> Exchange<'x, 'a> {
                 && policies.locate.wanted(octets)
                 && !to.profile.is_located()
         };
-        let pending = match call.send(self.args, self.timing, withhold)? {
+        let timing = match self.again {
+            false => self.timing,
+            true => self.timing.resumed()?,
+        };
+        let mut pending = match call.send(self.args, timing, withhold)? {
             Sent::Gone(pending) => pending,
             Sent::Withheld(link) => return Ok(Fate::Withheld(link)),
             Sent::Lost(lost) => return Ok(Fate::Lost(lost)),
@@ -284,8 +368,9 @@ impl<'x, 'a> Exchange<'x, 'a> {
         }
         let narrowed;
         let timing = match policies.reply {
-            None => &self.timing,
-            Some(_) => {
+            None if !self.again => &self.timing,
+            _ => {
+                pending.has_waited();
                 narrowed = self.timing.awaiting(policies);
                 &narrowed
             }
@@ -304,6 +389,7 @@ impl<'x, 'a> Exchange<'x, 'a> {
     /// Decides what follows from the fate of a request; `None`: another connection is to carry it.
     #[cold]
     fn react(&mut self, to: Addressee<'_>, fate: Fate) -> Result<Option<Step>, SystemException> {
+        self.again = true;
         match fate {
             Fate::Ended(step) => Ok(Some(step)),
             Fate::Withheld(link) => match self.locate(to, link)? {

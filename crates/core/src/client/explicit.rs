@@ -73,7 +73,7 @@ fn share_all(reference: &Ref, attempts: &mut Vec<Attempt>) -> Result<(), SystemE
         }
         let profiles: Vec<_> = untried.in_order().map(|at| &route.profiles[at]).collect();
         if !profiles.is_empty() {
-            Multiplexed::first_of(orb, &profiles, 1, selection, timing, attempts)?;
+            Multiplexed::first_of(orb.both_ends(), &profiles, 1, selection, timing, attempts)?;
         }
     }
     Ok(())

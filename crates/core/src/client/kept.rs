@@ -26,6 +26,10 @@ pub(super) struct Kept {
     count: usize,
 }
 
+/// Octets of memory that a connection keeps for messages when another was used after it: those of all connections but
+/// the last would add up.
+const KEPT_ASIDE: usize = 2 << 20;
+
 /// Boxed, because they are moved from hand to hand in each call.
 type Links = Vec<Box<ClientLink>>;
 
@@ -55,6 +59,14 @@ impl Kept {
         Some(link)
     }
 
+    /// Takes out the connection that came last, if it is one to this server.
+    #[inline(always)]
+    pub(super) fn take_last(&mut self, peer: u64) -> Option<Box<ClientLink>> {
+        let (_, link) = self.last.take_if(|(key, _)| key.peer == peer)?;
+        self.count -= 1;
+        Some(link)
+    }
+
     /// Puts in a connection that was just used.
     #[inline]
     pub(super) fn put(&mut self, peer: u64, link: Box<ClientLink>) {
@@ -69,7 +81,8 @@ impl Kept {
     }
 
     #[inline(never)]
-    fn put_aside(&mut self, key: Key, link: Box<ClientLink>) {
+    fn put_aside(&mut self, key: Key, mut link: Box<ClientLink>) {
+        link.limit_memory(KEPT_ASIDE);
         let others = self.others.get_or_insert_default();
         others.entry(key).or_default().push(link);
     }

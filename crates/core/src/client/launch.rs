@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use oxorb_cdr::{Encoder, Result as CdrResult};
-use oxorb_giop::{Frame, FrameContext, Response, Told};
+use oxorb_cdr::{ByteOrder, Encoder, Result as CdrResult};
+use oxorb_giop::{Frame, FrameContext, RequestHeader, Response, TargetAddress, Told, Wire};
 use oxorb_object::{CodeSetContext, CompletionStatus, ServiceContext, SystemException, Version};
 
 use super::draft::{Addressee, Draft};
@@ -16,9 +16,9 @@ use super::settle::one_more;
 use super::slot::Slot;
 use super::{Args, Reply, Timing, local};
 use crate::conn::Mailbox;
-use crate::op::{NO_SLOT, Operation};
+use crate::op::{self, NO_SLOT, Operation};
 use crate::policy::{Effective, RebindMode};
-use crate::route::Route;
+use crate::route::{Route, RouteProfile};
 use crate::sync::atomic::Ordering;
 use crate::{Ref, raise};
 
@@ -40,11 +40,16 @@ pub(super) struct Target {
 
 /// A request in the form in which it can be sent again when the caller's arguments are gone.
 ///
-/// Since GIOP 1.2 arguments begin at a multiple of 8, so they may move.
+/// The octets depend on where in a message they begin, modulo 8. Since GIOP 1.2 that is a multiple of 8, so they may move;
+/// in GIOPlite it follows from the lengths of object key and operation.
 pub(super) struct Again {
     name: String,
     response: Response,
     args: Vec<u8>,
+    /// Where they begin, modulo 8.
+    begin: usize,
+    /// Slot of the operation that went with the key, or [`NO_SLOT`].
+    slot: u16,
     code_sets: Option<CodeSetContext>,
 }
 
@@ -65,10 +70,14 @@ impl Again {
         let Some(first) = route.profiles.first().filter(|first| first.peer.is_some()) else {
             return Ok(None);
         };
+        let begin = first.begin_of_args(op.name, op.response, NO_SLOT);
+        let dialect = Told::of(first.code_sets?).dialect(2);
         let again = Again {
             name: op.name.to_owned(),
             response: op.response,
-            args: encode(reference, Told::of(first.code_sets?).dialect(2), args)?,
+            args: encode(reference, dialect, begin, args)?,
+            begin,
+            slot: NO_SLOT,
             code_sets: first.code_sets?,
         };
         Ok(again.fits(&route).then_some(again))
@@ -83,10 +92,16 @@ impl Again {
         if profile.wire.version() < Version::V1_2 {
             return None;
         }
+        let of_key = match &request.target {
+            oxorb_giop::Target::Key(key) => op::slot_of(key),
+            _ => NO_SLOT,
+        };
         Some(Again {
+            slot: of_key,
             name: request.operation.to_owned(),
             response: request.response,
             args: slot.request()[request.body..].to_vec(),
+            begin: request.body % 8,
             code_sets: profile.code_sets.ok()?,
         })
     }
@@ -97,6 +112,7 @@ impl Again {
             profile.peer.is_some()
                 && profile.wire.version() >= Version::V1_2
                 && profile.code_sets == Ok(self.code_sets)
+                && profile.begin_of_args(&self.name, self.response, self.slot) == self.begin
         })
     }
 
@@ -104,7 +120,7 @@ impl Again {
         Operation {
             name: &self.name,
             response: self.response,
-            slot: NO_SLOT,
+            slot: self.slot,
             request: 0,
         }
     }
@@ -116,15 +132,41 @@ impl Again {
     }
 }
 
-/// The arguments as octets of their own.
+impl RouteProfile {
+    /// Returns where in a request to it the arguments begin, modulo 8. Allocates for protocols other than GIOP.
+    fn begin_of_args(&self, operation: &str, response: Response, slot: u16) -> usize {
+        let Wire::Other(messaging) = self.wire else {
+            return 0;
+        };
+        let slotted = op::slotted(&self.key, slot);
+        let key = slotted.as_ref().map_or(&*self.key, |slotted| slotted);
+        let header = RequestHeader {
+            id: 0,
+            response,
+            key: TargetAddress::Key(key),
+            operation,
+            contexts: &[],
+            terms: None,
+            alias: None,
+        };
+        let mut e = Encoder::new(Vec::new(), ByteOrder::NATIVE, messaging.dialect());
+        messaging.begin_request(&mut e, &header).body() % 8
+    }
+}
+
+/// The arguments as octets of their own, for a place in a message that is `begin` modulo 8.
 fn encode<'a>(
     reference: &Ref,
     dialect: oxorb_cdr::Dialect,
+    begin: usize,
     args: Args<'_, 'a>,
 ) -> Result<Vec<u8>, SystemException> {
     let mut e = reference.orb().options().encoder(Vec::new(), dialect);
+    e.copy_octets(&[0; 8][..begin]);
     args(&mut e).map_err(|error| SystemException::from_cdr(error, CompletionStatus::No))?;
-    Ok(e.finish().to_vec())
+    let mut octets = e.finish().to_vec();
+    octets.drain(..begin);
+    Ok(octets)
 }
 
 /// A request that is on its way out.
@@ -245,7 +287,14 @@ impl Launch<'_> {
         let best = ranks.of(untried[0]);
         let alike = untried.iter().take_while(|at| ranks.of(**at) == best);
         let alike = alike.count();
-        match Multiplexed::first_of(orb, &profiles, alike, selection, self.timing, attempts) {
+        match Multiplexed::first_of(
+            orb.both_ends(),
+            &profiles,
+            alike,
+            selection,
+            self.timing,
+            attempts,
+        ) {
             Ok(found) => {
                 if found.opened {
                     route.answered(untried[found.place], &untried[..found.place]);

@@ -16,7 +16,8 @@ use super::level::Level;
 use super::multiplexed::{Multiplexed, sleep};
 use super::replies::{Outcome, Replies, Turn};
 use super::selection::{self, Selection};
-use crate::conn::{Ended, Read, Receiver, Wait};
+use crate::clock;
+use crate::conn::{Ended, Event, Receiver, Wait};
 use crate::failure::Attempt;
 use crate::route::RouteProfile;
 use crate::sync::atomic::Ordering;
@@ -115,25 +116,34 @@ impl Multiplexed {
         deadline: Option<Instant>,
     ) -> Result<Option<Outcome>, Ended> {
         while let Some(reading) = inbox {
-            let left = match deadline {
-                None => TICK,
-                Some(deadline) => match deadline.checked_duration_since(Instant::now()) {
-                    Some(left) if !left.is_zero() => left.min(TICK),
-                    _ => break,
-                },
-            };
-            let timed = self.link.set_read_timeout(Some(left));
-            timed.map_err(Ended::Unreadable)?;
             let mut receiver = Receiver {
                 link: &*self.link,
                 inbox: reading,
             };
-            match receiver.read(Wait::Limited)? {
-                Read::Octets { .. } => {}
-                Read::TimedOut | Read::Interrupted => continue,
-            }
-            if let Some(outcome) = self.replies.deliver_as_leader(inbox, id)? {
-                return Ok(Some(outcome));
+            let mut is_late = false;
+            let event = receiver.next(|_| {
+                let left = match deadline {
+                    None => TICK,
+                    Some(deadline) => deadline.saturating_duration_since(clock::now()),
+                };
+                is_late = left.is_zero();
+                if is_late {
+                    return Ok(Wait::Not);
+                }
+                let timed = self.link.set_read_timeout(Some(left.min(TICK)));
+                timed.map_err(Ended::Unreadable)?;
+                Ok(Wait::Limited)
+            })?;
+            match event {
+                Event::Message => {
+                    let header = reading.frame().header;
+                    let own = self.replies.deliver_as_leader(Some(header), inbox, id)?;
+                    if own.is_some() {
+                        return Ok(own);
+                    }
+                }
+                Event::Silence if is_late => break,
+                Event::Octets { .. } | Event::Silence | Event::Interrupted => {}
             }
         }
         Ok(None)
@@ -142,5 +152,5 @@ impl Multiplexed {
 
 /// Returns the time of the monotonic clock, in nanoseconds.
 pub(super) fn now() -> u64 {
-    oxorb_sys::clock::monotonic_nanoseconds()
+    clock::monotonic_nanoseconds()
 }

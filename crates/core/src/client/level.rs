@@ -6,8 +6,8 @@ use std::sync::{Arc, OnceLock};
 use oxorb_object::{CommunicationClass, PriorityBand};
 use oxorb_rt::Priority;
 
-use super::buffered::Buffer;
 use super::current::Current;
+use super::oneways::Buffer;
 use super::selection::Selection;
 use crate::rt::thread_priority;
 

@@ -4,14 +4,18 @@ use std::io;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use oxorb_giop::{Aliases, Inbox, MessageType, Outgoing};
-use oxorb_object::PriorityBand;
+use oxorb_cdr::Dialect;
+use oxorb_giop::{Aliases, Head, Inbox, MessageType, Outgoing};
+use oxorb_object::{CompletionStatus, PriorityBand, SystemException};
 use oxorb_transport::{Link, Properties};
 
 use super::Peer;
 use super::cache::Counted;
 use super::selection::{Apart, Owner};
-use crate::conn::{Event, Receiver, Wait};
+use crate::conn::{Ended, Event, Receiver, Wait};
+use crate::op::Op;
+use crate::raise;
+use crate::route::RouteProfile;
 
 /// Most messages and reads among which the server's last word is looked for after a write failed.
 const MAX_LAST_WORDS: usize = 16;
@@ -26,9 +30,7 @@ pub(crate) struct ClientLink {
     /// The request is written here; kept for its capacity.
     pub(crate) out: Vec<u8>,
     pub(crate) session: Outgoing,
-    /// Time limits of reads and writes, once they were set.
-    read_limit: Option<Option<Duration>>,
-    write_limit: Option<Option<Duration>>,
+    pub(super) limits: Limits,
     /// At least one reply came over it.
     pub(crate) reused: bool,
     /// The peer's count of lost connections when this one was last known good.
@@ -46,8 +48,19 @@ pub(crate) struct ClientLink {
     dscp: Option<u8>,
     /// Numbers of objects and operations, where the protocol has them.
     pub(super) aliases: Option<Box<Aliases>>,
+    /// State of usual calls, once there was one.
+    pub(super) settled: Option<Box<Settled>>,
     /// Among the connections of the cache; gone with this.
     _counted: Option<Counted>,
+}
+
+/// Time limits of reads and writes, once they were set.
+#[derive(Default)]
+pub(super) struct Limits {
+    read: Option<Option<Duration>>,
+    write: Option<Option<Duration>>,
+    /// Whether they are those of usual calls, which then take the connection as it is.
+    pub(super) are_usual: bool,
 }
 
 impl ClientLink {
@@ -68,24 +81,25 @@ impl ClientLink {
             losses_seen,
             last_used: now,
             trusted_until: now,
-            read_limit: None,
-            write_limit: None,
+            limits: Limits::default(),
             apart: Apart::default(),
             reference: None,
             band: None,
             dscp: None,
             aliases: owner.aliases(),
+            settled: None,
             _counted: counted,
         }
     }
 
-    /// Returns the receiving half.
+    /// Returns the receiving half, and the time limits of its reads.
     #[inline(always)]
-    pub(crate) fn receiver(&mut self) -> Receiver<'_> {
-        Receiver {
+    pub(super) fn receiving(&mut self) -> (Receiver<'_>, &mut Limits) {
+        let receiver = Receiver {
             link: &*self.link,
             inbox: &mut self.inbox,
-        }
+        };
+        (receiver, &mut self.limits)
     }
 
     /// Returns the message by which the server ended the connection before a write failed:
@@ -93,19 +107,24 @@ impl ClientLink {
     #[cold]
     pub(crate) fn last_word(&mut self) -> Option<MessageType> {
         for _ in 0..MAX_LAST_WORDS {
-            match self.receiver().next(Wait::Now) {
-                Ok(Event::Message(header)) => match header.kind {
-                    MessageType::CLOSE_CONNECTION | MessageType::MESSAGE_ERROR => {
-                        return Some(header.kind);
+            match self.receiving().0.next(|_| Ok(Wait::Now)) {
+                Ok(Event::Message) => {
+                    let kind = self.inbox.frame().header.kind;
+                    if let MessageType::CLOSE_CONNECTION | MessageType::MESSAGE_ERROR = kind {
+                        return Some(kind);
                     }
                     // The answer to a call that was given up, perhaps.
-                    _ => {}
-                },
-                Ok(Event::Partial) => {}
-                Ok(Event::Nothing) | Err(_) => return None,
+                }
+                Ok(Event::Octets { .. }) => {}
+                Ok(Event::Silence | Event::Interrupted) | Err(_) => return None,
             }
         }
         None
+    }
+
+    /// Returns whether calls without policies of RT-CORBA may use it.
+    pub(super) fn is_common(&self) -> bool {
+        self.apart == Apart::default() && self.dscp.is_none()
     }
 
     /// Has its packets marked for the network: a system call when that changes.
@@ -132,24 +151,156 @@ impl ClientLink {
         self.inbox = inbox.reading_into(Vec::with_capacity(octets));
     }
 
-    /// Bounds how long a read takes; costs a comparison where it was bounded so before.
+    /// Gives memory back of which more than so many octets is kept between messages. Costs a comparison otherwise.
+    pub(super) fn limit_memory(&mut self, octets: usize) {
+        if self.inbox.spare() > octets {
+            self.inbox.shrink_to(octets);
+        }
+        if self.out.capacity() > octets {
+            self.out.shrink_to(octets);
+        }
+    }
+
+    /// Bounds how long a write takes, as far as the system can.
     #[inline]
-    pub(crate) fn limit_reads(&mut self, limit: Option<Duration>) -> io::Result<()> {
-        if self.read_limit == Some(limit) {
+    pub(super) fn limit_writes(&mut self, limit: Option<Duration>) {
+        self.limits.writes(&*self.link, limit);
+    }
+
+    /// Forgets the bound of writes, which pieces of a message have changed.
+    #[cold]
+    pub(super) fn forget_write_limit(&mut self) {
+        self.limits.write = None;
+        self.limits.are_usual = false;
+    }
+}
+
+impl Limits {
+    /// Bounds how long a read takes; costs a comparison where it was bounded so before.
+    ///
+    /// # Errors
+    /// [`Ended::Unreadable`] when the system refuses.
+    #[inline]
+    pub(super) fn reads(&mut self, link: &dyn Link, limit: Option<Duration>) -> Result<(), Ended> {
+        if self.read == Some(limit) {
             return Ok(());
         }
-        self.read_limit = None;
-        self.link.set_read_timeout(limit)?;
-        self.read_limit = Some(limit);
+        self.read = None;
+        self.are_usual = false;
+        link.set_read_timeout(limit).map_err(Ended::Unreadable)?;
+        self.read = Some(limit);
         Ok(())
     }
 
-    /// Bounds how long a write takes, as far as the system can; costs a comparison where it was bounded so before.
-    #[inline]
-    pub(crate) fn limit_writes(&mut self, limit: Option<Duration>) {
-        if self.write_limit != Some(limit) {
-            let limited = self.link.set_write_timeout(limit);
-            self.write_limit = limited.is_ok().then_some(limit);
+    /// Bounds how long a further read of a reply takes, to a 64th: to set what is left anew for each read of a large reply,
+    /// and back for the next call, would double the system calls.
+    ///
+    /// # Errors
+    /// [`Ended::Unreadable`] when the system refuses.
+    pub(super) fn shorten_reads(
+        &mut self,
+        link: &dyn Link,
+        left: Option<Duration>,
+    ) -> Result<(), Ended> {
+        let Some(left) = left else {
+            return self.reads(link, None);
+        };
+        let longest = left.saturating_add(left / 64);
+        match self.read {
+            Some(Some(limit)) if (left..=longest).contains(&limit) => Ok(()),
+            _ => self.reads(link, Some(left.saturating_add(left / 128))),
         }
     }
+
+    /// Bounds how long a write takes; costs a comparison where it was bounded so before.
+    #[inline]
+    fn writes(&mut self, link: &dyn Link, limit: Option<Duration>) {
+        if self.write != Some(limit) {
+            self.are_usual = false;
+            let limited = link.set_write_timeout(limit);
+            self.write = limited.is_ok().then_some(limit);
+        }
+    }
+}
+
+/// How long a CancelRequest may wait to be sent.
+pub(super) const CANCEL_LIMIT: Duration = Duration::from_millis(1);
+
+/// A time-out, or a failure of communication with the given minor code.
+pub(crate) fn exception_of(
+    error: &io::Error,
+    minor: u32,
+    completed: CompletionStatus,
+) -> SystemException {
+    match error.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => raise::timeout(completed),
+        _ => SystemException::comm_failure(minor, completed),
+    }
+}
+
+/// Heads of requests that a connection keeps.
+const HEADS: usize = 8;
+
+/// What a connection keeps for usual calls.
+pub(super) struct Settled {
+    /// How text is encoded, as both sides agreed.
+    pub(super) dialect: Dialect,
+    /// Tick of the coarse clock at which the connection was known to be good; 0: it is looked at each time.
+    pub(super) tick: u64,
+    /// Whether ticks of the coarse clock tell time well enough.
+    pub(super) by_ticks: bool,
+    heads: [KeptHead; HEADS],
+}
+
+/// Head of requests for one operation of one profile.
+struct KeptHead {
+    /// [`RouteProfile::number`].
+    profile: u64,
+    /// Address of the operation; 0: none.
+    operation: usize,
+    head: Head,
+}
+
+impl Settled {
+    pub(super) fn new(dialect: Dialect) -> Settled {
+        Settled {
+            dialect,
+            tick: 0,
+            by_ticks: false,
+            heads: [const {
+                KeptHead {
+                    profile: 0,
+                    operation: 0,
+                    head: Head::NONE,
+                }
+            }; HEADS],
+        }
+    }
+
+    /// Returns the head of requests for an operation, if one was kept.
+    #[inline(always)]
+    pub(super) fn head(&self, profile: &RouteProfile, op: &'static Op) -> Option<&Head> {
+        let kept = &self.heads[place(profile, op)];
+        (kept.profile == profile.number && kept.operation == address(op)).then_some(&kept.head)
+    }
+
+    pub(super) fn keep(&mut self, profile: &RouteProfile, op: &'static Op, head: Head) {
+        self.heads[place(profile, op)] = KeptHead {
+            profile: profile.number,
+            operation: address(op),
+            head,
+        };
+    }
+}
+
+/// Returns what tells operations apart: they are there for as long as the process.
+#[inline(always)]
+fn address(op: &'static Op) -> usize {
+    std::ptr::from_ref(op).addr()
+}
+
+/// Returns the place of the head of requests for an operation.
+#[inline(always)]
+fn place(profile: &RouteProfile, op: &'static Op) -> usize {
+    (address(op) / size_of::<Op>()).wrapping_add(profile.number as usize) % HEADS
 }

@@ -1,13 +1,12 @@
 //! Calls to objects of this very process: the same message, no socket.
 
-use std::cell::RefCell;
 use std::sync::Arc;
 
-use oxorb_cdr::{CharSet, Dialect, Encoder, WcharSet};
+use oxorb_cdr::Encoder;
 use oxorb_giop::ReplyStatus;
-use oxorb_object::{CompletionStatus, SystemException, Version};
-use oxorb_rt::BufferPool;
+use oxorb_object::{CompletionStatus, SystemException};
 
+use super::buffers::{DIALECT, put_buffer, take_buffer};
 use super::draft::{Draft, First};
 use super::{Args, Reply, Timing};
 use crate::conn::{Kept, Mailbox};
@@ -20,13 +19,6 @@ pub(crate) enum Made {
     /// The servant answers later.
     Later(Arc<Mailbox>),
 }
-
-/// Whatever the reference says about versions and code sets, both sides are us.
-pub(super) const DIALECT: Dialect = Dialect {
-    giop_minor: Version::V1_2.minor,
-    chars: CharSet::Utf8,
-    wchars: WcharSet::Utf16,
-};
 
 /// Makes the call and waits for its answer. `None`: oneway.
 ///
@@ -69,7 +61,7 @@ pub(crate) fn begin<'a>(
     draft: &Draft<'_>,
     args: Args<'_, 'a>,
 ) -> Result<Made, SystemException> {
-    let orb: &Orb = reference.orb();
+    let orb = reference.orb();
     let running = orb.begin_local()?;
     let mut e = Encoder::new(take_buffer(), orb.options().byte_order, DIALECT);
     let written = draft.write(&mut e, 0, &First::default(), args, &orb.options().limits);
@@ -99,24 +91,4 @@ pub(crate) fn begin<'a>(
             Ok(Made::Ended(None))
         }
     }
-}
-
-/// Buffers a thread keeps for local calls, and for answers of shared connections: for a few calls within calls.
-const BUFFERS: usize = 8;
-
-/// Longest buffer a thread keeps, in octets.
-const RETAIN: usize = 64 * 1024;
-
-thread_local! {
-    static POOL: RefCell<BufferPool> = RefCell::new(BufferPool::new(BUFFERS, RETAIN));
-}
-
-/// A buffer of this thread's; [`put_buffer`] takes it back.
-pub(super) fn take_buffer() -> Vec<u8> {
-    POOL.with_borrow_mut(|pool| pool.take(0))
-}
-
-/// Takes back the buffer of a local call's request or reply.
-pub(crate) fn put_buffer(buffer: Vec<u8>) {
-    POOL.with_borrow_mut(|pool| pool.put(buffer));
 }

@@ -1,7 +1,8 @@
 //! The client half of a call: route, link, request, reply.
 //!
 //! ```text
-//! invoke -> exchange (exchange.rs) which profile, forward, retry: the only loop
+//! invoke -> usual::call (usual.rs) nearly all calls, in one walk; what is not usual:
+//!           exchange (exchange.rs) which profile, forward, retry: the only loop
 //!             Selection (selection.rs)  RT-CORBA: which addresses at this priority, whose connection
 //!             reach (reach.rs)     a link nobody else uses: this thread's own, a cached one, a new one
 //!             Call::send (call.rs) request written in place, one write
@@ -15,12 +16,16 @@
 mod alarm;
 mod asynchronous;
 mod binding;
+mod both_ends;
 mod buffered;
+mod buffers;
 mod cache;
 mod call;
 mod callback;
+mod calls;
 mod copied;
 mod current;
+mod deliver;
 mod delivery;
 mod direct;
 mod draft;
@@ -36,6 +41,7 @@ mod local;
 #[cfg(all(test, feature = "model"))]
 mod model;
 mod multiplexed;
+mod oneways;
 mod peer;
 mod peers;
 mod prepared;
@@ -43,105 +49,39 @@ mod reach;
 mod receive;
 mod replies;
 mod reply;
+mod selecting;
 mod selection;
 mod settle;
 mod shared;
 mod side;
 mod slot;
 mod timing;
+mod usual;
+mod wait;
 mod writer;
 
 pub(crate) use alarm::Alarms;
-pub use asynchronous::{AsyncReply, InFlight, wait_until};
-pub(crate) use asynchronous::{begin, invoke_async};
+pub use asynchronous::{AsyncReply, InFlight};
 pub(crate) use binding::Binding;
-pub use buffered::Buffered;
+pub(crate) use both_ends::BothEnds;
 pub(crate) use cache::Cache;
 pub(crate) use callback::Callbacks;
+pub use deliver::deliver;
 pub(crate) use delivery::Deliveries;
-pub use delivery::deliver;
-pub(crate) use direct::Nearness;
-pub use direct::{Handles, handle, handles};
-pub(crate) use explicit::{share, validate};
+pub(crate) use explicit::share;
 pub(crate) use multiplexed::Multiplexed;
+pub use oneways::Buffered;
 pub(crate) use peer::Peer;
 pub use prepared::{Prepared, Slots};
 pub use reply::Answered;
-pub(crate) use reply::Reply;
+pub(crate) use reply::{Reply, ReplyIn};
 pub(crate) use selection::{Owner, Selection};
 pub(crate) use side::ClientSide;
 pub(crate) use timing::Timing;
+pub use wait::wait_until;
 
 pub(crate) use exchange::Round;
 
-use exchange::{Exchange, Step, exchange};
+use exchange::{Exchange, Step};
 
-use oxorb_cdr::{Encoder, Result as CdrResult};
-use oxorb_giop::{ReplyStatus, Response};
-use oxorb_object::SystemException;
-
-use crate::Ref;
-use crate::op::{Operation, UserException};
-use crate::policy::SyncScope;
-use crate::raise;
-
-/// Writes the arguments of a call; may be asked to do so more than once.
-pub(crate) type Args<'f, 'a> = &'f dyn Fn(&mut Encoder<'a>) -> CdrResult<()>;
-
-/// Two-way: returns when there is a result or a user exception to decode.
-pub(crate) fn invoke<'a, E: UserException>(
-    reference: &Ref,
-    op: Operation<'_>,
-    args: Args<'_, 'a>,
-) -> Result<Reply, E> {
-    let policies = reference.policies();
-    let reply = exchange(reference, &policies, op, args)?.expect("a two-way call has a reply");
-    if reply.status() == ReplyStatus::USER_EXCEPTION {
-        return Err(reply.user_exception());
-    }
-    Ok(reply)
-}
-
-/// Two-way, for whoever reads results and exceptions himself.
-pub(crate) fn invoke_dynamic<'a, T>(
-    reference: &Ref,
-    op: Operation<'_>,
-    args: Args<'_, 'a>,
-    read: impl FnOnce(Answered<'_>) -> T,
-) -> Result<T, SystemException> {
-    let policies = reference.policies();
-    let reply = exchange(reference, &policies, op, args)?.expect("a two-way call has a reply");
-    Ok(read(reply.answered()))
-}
-
-/// Oneway: returns when what the sync scope asks for has happened.
-pub(crate) fn send<'a>(
-    reference: &Ref,
-    mut op: Operation<'_>,
-    args: Args<'_, 'a>,
-) -> Result<(), SystemException> {
-    let policies = reference.policies();
-    op.response = match policies.sync_scope {
-        SyncScope::WithTransport => Response::None,
-        SyncScope::None => return buffered::send(reference, &policies, op, args),
-        SyncScope::WithServer => Response::WithServer,
-        SyncScope::WithTarget => Response::WithTarget,
-    };
-    match exchange(reference, &policies, op, args)? {
-        // A oneway operation declares none.
-        Some(reply) if reply.status() == ReplyStatus::USER_EXCEPTION => {
-            Err(raise::UNLISTED_USER_EXCEPTION)
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Sends what calls have left in the buffer of the object's server.
-pub(crate) fn flush(reference: &Ref) -> Result<(), SystemException> {
-    buffered::flush(reference)
-}
-
-/// What is in that buffer and what became of what was.
-pub(crate) fn buffered(reference: &Ref) -> Buffered {
-    buffered::look(reference)
-}
+pub(crate) use crate::op::Args;

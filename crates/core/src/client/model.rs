@@ -76,7 +76,7 @@ fn call(replies: &Replies, network: &Network, gives_up: bool) -> Option<u32> {
                         break;
                     }
                     network.read(reading);
-                    answer = replies.deliver_as_leader(&mut inbox, id).unwrap();
+                    answer = replies.deliver_as_leader(None, &mut inbox, id).unwrap();
                 }
                 if answer.is_none() {
                     replies.put_back(inbox);
@@ -191,7 +191,7 @@ fn a_thread_is_woken_by_its_answer() {
         let mut read = 0;
         while read < callers.len() {
             read += network.read(&mut inbox);
-            replies.deliver(&mut inbox).unwrap();
+            replies.deliver(None, &mut inbox).unwrap();
         }
         for caller in callers {
             caller.join().unwrap();
@@ -224,7 +224,7 @@ fn each_message_is_sent_once_and_nobody_waits_for_ever() {
                         if caller > 0 && writers.leave_message(&mut shared, b"octets", id) {
                             continue;
                         }
-                        drop(writers.take(shared));
+                        drop(writers.take(shared, None));
                         write(&sent, &[id]);
                         writers.leave(|left| write(&sent, &left.ids));
                     }

@@ -14,22 +14,24 @@ use oxorb_object::{
 use oxorb_sys::thread::Purpose;
 use oxorb_transport::{Address, Link, WriteError};
 
-use super::call::{CANCEL_LIMIT, exception_of};
+use super::both_ends::BothEnds;
+use super::buffers::{put_buffer, take_buffer};
 use super::draft::{Draft, First};
 use super::level::Level;
-use super::local::{put_buffer, take_buffer};
+use super::link::{CANCEL_LIMIT, exception_of};
 use super::replies::{Outcome, Outstanding, Replies, Waiter};
 use super::selection::{self, Selection};
 use super::slot::Slot;
-use super::writer::{Left, Writers};
+use super::writer::{self, Left, Writers};
 use super::{Args, Peer, Timing, leader};
-use crate::conn::{Calls, Ended, Reader, Turn, write_message};
+use crate::clock;
+use crate::conn::{Calls, Ended, Reader, Turn, write_message_within};
 use crate::failure::{self, Attempt};
 use crate::lock::Mutex;
 use crate::route::RouteProfile;
 use crate::sync::atomic::AtomicU64;
-use crate::sync::thread;
-use crate::{Options, Orb, WeakOrb, raise};
+use crate::sync::{MutexGuard, thread};
+use crate::{Options, raise};
 
 /// Longest request, in octets, that is kept until its answer is there.
 const KEPT_REQUEST: usize = 64 << 10;
@@ -64,7 +66,7 @@ pub(crate) struct Found {
 /// What is special about a connection that carries requests both ways. A
 /// server's connection thread reads it.
 struct BothWays {
-    orb: WeakOrb,
+    orb: Weak<dyn BothEnds>,
     /// Replies of this side are written, too.
     turn: Arc<Turn>,
     /// This side opened the connection and tells where it listens.
@@ -80,7 +82,7 @@ struct BothWays {
 impl Multiplexed {
     /// The connection of `peer`, opened if need be.
     pub(crate) fn of(
-        orb: &Orb,
+        orb: &Arc<impl BothEnds>,
         profile: &RouteProfile,
         selection: Option<&Selection>,
         timing: Timing,
@@ -93,7 +95,7 @@ impl Multiplexed {
     /// Returns the connection to the first of several profiles that has one open, or else to the first that answers. Open
     /// ones count for the first `alike` profiles: the others are less preferred.
     pub(crate) fn first_of(
-        orb: &Orb,
+        orb: &Arc<impl BothEnds>,
         profiles: &[&RouteProfile],
         alike: usize,
         selection: Option<&Selection>,
@@ -105,7 +107,8 @@ impl Multiplexed {
         let open = |(at, profile): (usize, &&RouteProfile)| {
             let peer = profile.remote();
             // The server needs one to call back over.
-            let enough = !offers || peer.shared.both_ways.usable().is_some();
+            let enough =
+                !(offers && peer.may_call_back()) || peer.shared.both_ways.usable().is_some();
             let open = enough.then(|| Multiplexed::open_to(peer, level));
             Some(Found {
                 place: at,
@@ -130,12 +133,12 @@ impl Multiplexed {
 
     /// Has `link` shared, unless another one came first.
     fn share(
-        orb: &Orb,
+        orb: &Arc<impl BothEnds>,
         peer: &Arc<Peer>,
         level: Option<Level>,
         link: Arc<dyn Link>,
     ) -> Result<Arc<Multiplexed>, SystemException> {
-        if orb.offers_bidirectional() {
+        if orb.offers_bidirectional() && peer.may_call_back() {
             let current = peer.shared.both_ways.change();
             match current.usable() {
                 Some(open) if open.takes(level) => {
@@ -190,7 +193,7 @@ impl Multiplexed {
     }
 
     fn open_both_ways(
-        orb: &Orb,
+        orb: &Arc<impl BothEnds>,
         peer: &Arc<Peer>,
         level: Option<Level>,
         link: Arc<dyn Link>,
@@ -198,7 +201,7 @@ impl Multiplexed {
         let turn = Arc::<Turn>::default();
         let opened = Arc::new(Multiplexed {
             both_ways: Some(BothWays {
-                orb: orb.downgrade(),
+                orb: Arc::downgrade(orb) as _,
                 turn: Arc::clone(&turn),
                 opened_here: true,
                 level: Some(level),
@@ -211,13 +214,13 @@ impl Multiplexed {
                 RequestIds::OF_OPENER,
             )
         });
-        orb.serve_both_ways(link, turn, Arc::clone(&opened) as Arc<dyn Calls>)?;
+        Arc::clone(orb).serve_both_ways(link, turn, Arc::clone(&opened) as Arc<dyn Calls>)?;
         Ok(opened)
     }
 
     /// The way back over a connection that a client opened and offers.
     pub(crate) fn accepted(
-        orb: &Orb,
+        orb: &Arc<impl BothEnds>,
         link: Arc<dyn Link>,
         turn: Arc<Turn>,
         reader: Option<Box<dyn Reader>>,
@@ -225,7 +228,7 @@ impl Multiplexed {
         // Odd: the even numbers are those of the side that opened it.
         let mut accepted = Multiplexed::new(Weak::new(), link, RequestIds::OF_ACCEPTOR);
         accepted.both_ways = Some(BothWays {
-            orb: orb.downgrade(),
+            orb: Arc::downgrade(orb) as _,
             turn,
             opened_here: false,
             level: None,
@@ -354,8 +357,9 @@ impl Multiplexed {
         // Whoever waits for the answer learns of a write that fails, too.
         let waits = matches!(waiter, Some(Waiter::Awake | Waiter::Thread(_)));
         let may_leave = waits && !telling && self.both_ways.is_none();
+        let mut timing = timing;
         if !may_leave {
-            shared = self.writers.take(shared);
+            shared = self.take_turn(shared, &mut timing)?;
         }
         let tell = shared.told.yet_to_tell(draft.code_sets);
         let told = match tell {
@@ -417,7 +421,9 @@ impl Multiplexed {
                     self.replies.forget(id);
                 });
             }
-            shared = self.writers.take(shared);
+            shared = self.take_turn(shared, &mut timing).inspect_err(|_| {
+                self.replies.forget(id);
+            })?;
         }
         drop(shared);
         if let Some(slot) = slot {
@@ -445,6 +451,33 @@ impl Multiplexed {
             self.see_to_reader();
         }
         sent.map(|()| id)
+    }
+
+    /// Waits for the turn to write. What is left of the time counts from then, if others wrote first.
+    ///
+    /// # Errors
+    /// TIMEOUT, COMPLETED_NO: it is not this thread's turn.
+    fn take_turn<'w>(
+        &'w self,
+        shared: MutexGuard<'w, writer::Shared>,
+        timing: &mut Timing,
+    ) -> Result<MutexGuard<'w, writer::Shared>, SystemException> {
+        let late = || raise::timeout(CompletionStatus::No);
+        let (shared, waited) = self
+            .writers
+            .take(shared, timing.deadline_to_send())
+            .ok_or_else(late)?;
+        if waited {
+            match timing.resumed() {
+                Ok(left) => *timing = left,
+                Err(late) => {
+                    drop(shared);
+                    self.leave(*timing);
+                    return Err(late);
+                }
+            }
+        }
+        Ok(shared)
     }
 
     /// Has somebody read the answer where all threads of the connection's lane may wait for such.
@@ -475,7 +508,10 @@ impl Multiplexed {
     #[cold]
     fn none_sent(&self, left: &Left, failed: &WriteError) {
         let completed = CompletionStatus::No;
-        let exception = SystemException::comm_failure(minor::comm_failure::SEND_FAILED, completed);
+        let exception = match is_closed(failed) {
+            true => raise::CONNECTION_CLOSED,
+            false => SystemException::comm_failure(minor::comm_failure::SEND_FAILED, completed),
+        };
         let over = exception_of(&failed.error, minor::comm_failure::SEND_FAILED, completed);
         if failed.written != 0 {
             self.cut_off(failed);
@@ -497,7 +533,8 @@ impl Multiplexed {
         let (wire, fragment_size) = (draft.wire, draft.fragment_size);
         let Some(both) = &self.both_ways else {
             let _ = self.link.set_write_timeout(timing.write_limit());
-            return write_message(&*self.link, message, wire, fragment_size);
+            let left = || timing.time_to_send();
+            return write_message_within(&*self.link, message, wire, fragment_size, &left);
         };
         let _ours = both.turn.to_write();
         let patience = options.stall_timeout;
@@ -505,7 +542,14 @@ impl Multiplexed {
             .write_limit()
             .map_or(patience, |limit| limit.min(patience));
         let _ = self.link.set_write_timeout(Some(limit));
-        let written = write_message(&*self.link, message, wire, fragment_size);
+        let left = || {
+            Some(
+                timing
+                    .time_to_send()
+                    .map_or(patience, |left| left.min(patience)),
+            )
+        };
+        let written = write_message_within(&*self.link, message, wire, fragment_size, &left);
         let _ = self.link.set_write_timeout(Some(patience));
         written
     }
@@ -571,7 +615,10 @@ impl Multiplexed {
         } else {
             CompletionStatus::Maybe
         };
-        let exception = exception_of(&failed.error, minor::comm_failure::SEND_FAILED, completed);
+        let exception = match is_closed(failed) {
+            true => raise::CONNECTION_CLOSED,
+            false => exception_of(&failed.error, minor::comm_failure::SEND_FAILED, completed),
+        };
         let cause = format!("sending the request failed: {}", failed.error);
         let exception = failure::noted(exception, self.link.peer(), cause);
         if failed.written != 0 {
@@ -589,6 +636,13 @@ impl Multiplexed {
         self.replies.fail_all(self.told(&ended));
         self.link.close();
     }
+}
+
+/// Whether the other side closed the connection before it took anything of what was written: as one does that says
+/// CloseConnection to a newcomer. Over UNIX sockets a write finds that out before anybody has read the message.
+fn is_closed(failed: &WriteError) -> bool {
+    use std::io::ErrorKind::{BrokenPipe, ConnectionReset};
+    failed.written == 0 && matches!(failed.error.kind(), BrokenPipe | ConnectionReset)
 }
 
 /// As the threads of the server see it that read it.
@@ -622,11 +676,7 @@ impl Calls for Multiplexed {
 
     fn lead_to(self: Arc<Self>, address: &Address) -> bool {
         let orb = self.both_ways.as_ref().and_then(|both| both.orb.upgrade());
-        let peers = orb.and_then(|orb| {
-            let protocol = orb.options().protocols.giop_to(address)?;
-            Some(orb.client().peers_at(orb.shared(), protocol, address))
-        });
-        let peers = peers.unwrap_or_default();
+        let peers = orb.map(|orb| orb.peers_at(address)).unwrap_or_default();
         // All of them, whatever the first says.
         peers.iter().filter(|peer| self.serves(peer)).count() > 0
     }
@@ -637,7 +687,7 @@ pub(super) fn sleep(deadline: Option<Instant>) -> Option<()> {
     match deadline {
         None => thread::park(),
         Some(deadline) => {
-            thread::park_timeout(deadline.checked_duration_since(Instant::now())?);
+            thread::park_timeout(deadline.checked_duration_since(clock::now())?);
         }
     }
     Some(())

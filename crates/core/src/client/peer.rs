@@ -2,13 +2,18 @@
 
 use std::cell::RefCell;
 use std::fmt;
+use std::io;
+#[cfg(all(test, feature = "simulation"))]
+use std::os::fd::BorrowedFd;
 use std::sync::{Arc, OnceLock, Weak};
+#[cfg(all(test, feature = "simulation"))]
+use std::time::Duration;
 use std::time::Instant;
 
 use oxorb_giop::{Aliases, Inbox, Wire};
 use oxorb_object::{SystemException, Version};
 use oxorb_sys::thread::Purpose;
-use oxorb_transport::{Address, Link, Target, connect_first_with};
+use oxorb_transport::{Address, Link, Properties, Surroundings, Target, connect_first_with};
 
 use super::Timing;
 use super::cache::Cache;
@@ -16,6 +21,7 @@ use super::kept::{Kept, Key};
 use super::level::Levels;
 use super::link::ClientLink;
 use super::selection::{Apart, Owner, Selection};
+use crate::clock;
 use crate::failure::{self, Attempt};
 use crate::lock::Mutex;
 use crate::options::{ClientConnections, Options};
@@ -98,7 +104,7 @@ impl Peer {
 
     /// Whether calls go over a connection that carries requests both ways, if there is one.
     pub(crate) fn set_both_ways(&self, both_ways: bool) {
-        let (from, to) = if both_ways {
+        let (from, to) = if both_ways && self.may_call_back() {
             (NOT, BOTH_WAYS)
         } else {
             (BOTH_WAYS, NOT)
@@ -106,6 +112,11 @@ impl Peer {
         let _ = self
             .sharing
             .compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    /// Whether a connection to it can carry requests both ways: what is offered are addresses of GIOP.
+    pub(crate) fn may_call_back(&self) -> bool {
+        self.protocol.messaging().is_none()
     }
 
     /// Whether it is a client that is called back over its own connection: what
@@ -274,21 +285,21 @@ impl Peer {
             .iter()
             .map(|peer| (peer.protocol.transport(), &peer.address))
             .collect();
-        // The caller waits for them: they are as urgent.
-        let look_ups = |look_up| {
-            let (threads, name) = (&peers[0].threads, "oxorb-lookup");
-            let started = threads.spawn(Purpose::LookUp, name, rt::thread_priority(), look_up);
-            started.map(drop)
-        };
-        let mut connected = connect_first_with(&targets, limit, &look_ups);
+        let around = Around(&peers[0].threads);
+        let mut connected = connect_first_with(&targets, limit, &around);
         let exhausted = oxorb_sys::descriptor::exhausted;
         // For want of a descriptor: one that idles gives its own.
         while connected.is_err() && exhausted() && make_room(&peers[0].cache) {
-            connected = connect_first_with(&targets, limit, &look_ups);
+            connected = connect_first_with(&targets, limit, &around);
         }
         match connected {
             Ok((won, link)) => {
                 let link: Arc<dyn Link> = Arc::from(link);
+                let waiting = peers[won].options.waiting();
+                if waiting != Properties::default() {
+                    // Where the system does not allow it, the connection waits as others do.
+                    let _ = link.apply(&waiting);
+                }
                 peers[won].register(&link)?;
                 Ok((won, link, losses[won]))
             }
@@ -372,9 +383,31 @@ impl Peer {
         idle.take(key)
     }
 
+    /// Takes out the connection that was used last, if it is one to this server.
+    #[inline(always)]
+    pub(super) fn take_last(&self) -> Option<Box<ClientLink>> {
+        if self.keeps_by_thread(Apart::default()) {
+            let ours = PRIVATE.try_with(|links| links.borrow_mut().take_last(self.id));
+            return ours.ok().flatten();
+        }
+        let mut idle = self.idle.lock().expect("no panic while the lock is held");
+        idle.take_last(self.id)
+    }
+
+    /// Gives a connection back that was [taken](Self::take_last) out.
+    #[inline(always)]
+    pub(super) fn give_back_last(&self, link: Box<ClientLink>) {
+        if self.closed.get().is_some() || !self.keeps_by_thread(Apart::default()) {
+            return self.give_back(link);
+        }
+        // At the end of a thread its connections close with the thread-local; a thread at its very end keeps none:
+        // dropping it closes it.
+        let _ = PRIVATE.try_with(|links| links.borrow_mut().put(self.id, link));
+    }
+
     /// Until when a connection that is used now is good without a look.
     #[inline]
-    fn trusted_until(&self, now: Instant) -> Instant {
+    pub(super) fn trusted_until(&self, now: Instant) -> Instant {
         now.checked_add(self.options.trust_idle).unwrap_or(now)
     }
 
@@ -385,6 +418,33 @@ impl Peer {
         link.last_used = now;
         link.trusted_until = self.trusted_until(now);
         !(doubtful && link.link.is_dead())
+    }
+}
+
+/// Threads and clock of the ORB, for connecting.
+struct Around<'a>(&'a Threads);
+
+impl Surroundings for Around<'_> {
+    /// Starts a thread as urgent as the caller, who waits for it.
+    fn look_up(&self, run: Box<dyn FnOnce() + Send>) -> io::Result<()> {
+        let (purpose, priority) = (Purpose::LookUp, rt::thread_priority());
+        let started = self.0.spawn(purpose, "oxorb-lookup", priority, run);
+        started.map(drop)
+    }
+
+    fn now(&self) -> Instant {
+        clock::now()
+    }
+
+    /// Connections of a simulation have no descriptors: they are asked after each pause.
+    #[cfg(all(test, feature = "simulation"))]
+    fn first_writable(
+        &self,
+        _: &mut dyn Iterator<Item = BorrowedFd<'_>>,
+        limit: Duration,
+    ) -> io::Result<Option<usize>> {
+        crate::sync::thread::sleep(limit);
+        Ok(None)
     }
 }
 

@@ -10,7 +10,8 @@ use oxorb_cdr::{
 };
 use oxorb_object::{CompletionStatus, SystemException};
 
-use super::{invoke, send};
+use super::buffered::send;
+use super::usual::invoke;
 use crate::Ref;
 use crate::op::{Op, UserException};
 
@@ -134,7 +135,7 @@ where
         &self,
         result: impl FnOnce(&mut Decoder<'_>) -> CdrResult<R>,
     ) -> Result<R, E> {
-        invoke::<E>(&self.reference, self.op.into(), &|e| self.arguments(e))?.decode(result)
+        invoke(&self.reference, self.op, &|e| self.arguments(e))?.results(result)
     }
 
     /// Sends a oneway request, as [`Ref::send`] does.

@@ -8,7 +8,8 @@ use super::Peer;
 use super::binding::Bound;
 use super::exchange::Exchange;
 use super::link::ClientLink;
-use super::selection::{self, Apart, Ranks, Selection};
+use super::selecting;
+use super::selection::{Apart, Ranks, Selection};
 use crate::policy::RebindMode;
 use crate::raise;
 use crate::route::{Route, RouteProfile};
@@ -107,7 +108,7 @@ impl Untried {
         self.ranks
     }
 
-    fn strike(&mut self, index: usize) {
+    pub(super) fn strike(&mut self, index: usize) {
         self.profiles &= !(1 << index);
     }
 }
@@ -201,13 +202,14 @@ fn connect(
     exchange: &mut Exchange<'_, '_>,
 ) -> Result<(usize, Box<ClientLink>), SystemException> {
     let timing = exchange.timing;
+    exchange.again = true;
     let peers: Vec<&Arc<Peer>> = profiles.iter().map(|profile| profile.remote()).collect();
     let (won, link, losses_seen) = Peer::connect_first(&peers, timing, &mut exchange.attempts)?;
     let selection = exchange.selection.as_ref();
     if let Some(selection) = selection {
         selection.shape(profiles[won], &*link);
     }
-    let owner = selection::owner(exchange.reference, selection);
+    let owner = selecting::owner(exchange.reference, selection);
     let mut link = peers[won].new_link(link, losses_seen, timing.start, selection, owner);
     link.mark(selection.and_then(|selection| selection.dscp));
     Ok((won, link))

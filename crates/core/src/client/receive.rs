@@ -9,7 +9,8 @@ use oxorb_object::SystemException;
 
 use super::leader;
 use super::multiplexed::Multiplexed;
-use crate::conn::{Ended, Read, Receiver, TICK, Wait};
+use crate::clock;
+use crate::conn::{Ended, Event, Receiver, TICK, Wait};
 use crate::raise;
 use crate::sync::atomic::Ordering;
 
@@ -37,12 +38,17 @@ impl Multiplexed {
     pub(crate) fn end(&self, exception: SystemException) {
         // Given up because nobody used it: no reason to doubt the others.
         let retired = exception == raise::CONNECTION_CLOSED && self.replies.is_closed();
+        // Before callers learn of it: their next calls look whether a connection was lost (NoReconnect).
+        if !retired {
+            let peers = self.peers.lock().expect(UNPOISONED);
+            peers
+                .iter()
+                .filter_map(Weak::upgrade)
+                .for_each(|peer| peer.lost());
+        }
         self.replies.fail_all(exception);
         let peers = mem::take(&mut *self.peers.lock().expect(UNPOISONED));
         for peer in peers.iter().filter_map(Weak::upgrade) {
-            if !retired {
-                peer.lost();
-            }
             for shared in peer.shared.iter() {
                 shared.change().unset(self);
             }
@@ -63,26 +69,37 @@ impl Multiplexed {
                 link: &*self.link,
                 inbox: &mut inbox,
             };
-            match receiver.read(Wait::Limited) {
-                Ok(Read::Octets { .. }) => idle_ticks = 0,
-                Ok(Read::Interrupted) => {}
-                Ok(Read::TimedOut) => {
+            let event = receiver.next(|_| {
+                // On a busy connection, too, time passes.
+                let now = leader::now();
+                self.quiet_since.store(now, Ordering::Relaxed);
+                if Duration::from_nanos(now.saturating_sub(last_look)) >= TICK {
+                    last_look = now;
+                    self.expire(clock::now(), None);
+                }
+                Ok(Wait::Limited)
+            });
+            let delivered = match event {
+                Ok(Event::Message) => {
+                    let header = inbox.frame().header;
+                    self.replies.deliver(Some(header), &mut inbox)
+                }
+                Ok(Event::Octets { .. }) => {
+                    idle_ticks = 0;
+                    Ok(())
+                }
+                Ok(Event::Silence) => {
                     idle_ticks += 1;
                     if idle_ticks >= IDLE_TICKS && self.replies.retire() {
                         return Ended::Idle;
                     }
+                    Ok(())
                 }
+                Ok(Event::Interrupted) => Ok(()),
                 Err(ended) => return ended,
-            }
-            if let Err(ended) = self.replies.deliver(&mut inbox) {
+            };
+            if let Err(ended) = delivered {
                 return ended;
-            }
-            // On a busy connection, too, time passes.
-            let now = leader::now();
-            self.quiet_since.store(now, Ordering::Relaxed);
-            if Duration::from_nanos(now.saturating_sub(last_look)) >= TICK {
-                last_look = now;
-                self.expire(Instant::now(), None);
             }
         }
     }

@@ -9,10 +9,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use oxorb_cdr::Dialect;
-use oxorb_giop::{FrameContext, Inbox, MessageType, RequestIds, Told, Wire};
+use oxorb_giop::{FrameContext, Header, Inbox, MessageType, ReplyStatus, RequestIds, Told, Wire};
 use oxorb_object::{CompletionStatus, SystemException};
 
-use super::reply;
 use super::slot::Slot;
 use crate::conn::Ended;
 use crate::lock::Mutex;
@@ -88,12 +87,19 @@ pub(super) enum Waiter {
     Slot(Arc<Slot>),
 }
 
+/// What the header of a reply says.
+pub(crate) struct Head {
+    pub(crate) status: ReplyStatus,
+    /// Where the results begin.
+    pub(crate) body: usize,
+}
+
 /// A whole reply message.
 pub(crate) struct Answer {
     pub(super) message: Vec<u8>,
     /// How to understand the message, if it is not GIOP's.
     pub(super) context: Option<Arc<FrameContext>>,
-    pub(super) header: reply::Answer,
+    pub(super) header: Head,
     /// How its text is encoded.
     pub(super) dialect: Dialect,
 }
@@ -211,14 +217,18 @@ impl Replies {
         Some((id, call))
     }
 
-    /// Gives each whole reply in `inbox` to its call, and wakes those who wait.
+    /// Gives each whole reply in `inbox` to its call, first the one that is announced, and wakes those who wait.
     ///
     /// # Errors
     /// What the end of the connection means for the calls outstanding.
-    pub(super) fn deliver(&self, inbox: &mut Inbox) -> Result<(), Ended> {
+    pub(super) fn deliver(
+        &self,
+        mut announced: Option<Header>,
+        inbox: &mut Inbox,
+    ) -> Result<(), Ended> {
         loop {
             let mut wakes = Wakes::default();
-            let all = wakes.fill(inbox, &mut self.ring());
+            let all = wakes.fill(announced.take(), inbox, &mut self.ring());
             wakes.wake();
             if all? {
                 return Ok(());
@@ -230,6 +240,7 @@ impl Replies {
     /// leads no more, and the inbox is taken back.
     pub(super) fn deliver_as_leader(
         &self,
+        mut announced: Option<Header>,
         inbox: &mut Option<Box<Inbox>>,
         id: u32,
     ) -> Result<Option<Outcome>, Ended> {
@@ -239,7 +250,7 @@ impl Replies {
             let Some(reading) = inbox else {
                 return Ok(None);
             };
-            let all = wakes.fill(reading, &mut ring);
+            let all = wakes.fill(announced.take(), reading, &mut ring);
             let own = match all {
                 Ok(true) => ring.take(id),
                 _ => None,
@@ -449,7 +460,7 @@ impl Ring {
         let frame = inbox.frame();
         let parsed = oxorb_giop::Reply::parse(&frame).map_err(Ended::Malformed)?;
         let (id, minor, octets) = (parsed.id, frame.header.version.minor, frame.bytes.len());
-        let header = reply::Answer {
+        let header = Head {
             status: parsed.status,
             body: parsed.body,
         };
@@ -535,10 +546,19 @@ struct Wakes {
 }
 
 impl Wakes {
-    /// Gives out what is in `inbox`; whether that is all.
-    fn fill(&mut self, inbox: &mut Inbox, ring: &mut Ring) -> Result<bool, Ended> {
+    /// Gives out what is in `inbox`, first the message that is announced; whether that is all.
+    fn fill(
+        &mut self,
+        mut announced: Option<Header>,
+        inbox: &mut Inbox,
+        ring: &mut Ring,
+    ) -> Result<bool, Ended> {
         while self.count < AT_ONCE {
-            let Some(header) = inbox.poll().map_err(Ended::Malformed)? else {
+            let next = match announced.take() {
+                None => inbox.poll().map_err(Ended::Malformed)?,
+                announced => announced,
+            };
+            let Some(header) = next else {
                 return Ok(true);
             };
             if header.kind != MessageType::REPLY {

@@ -6,28 +6,26 @@ use oxorb_cdr::{Decode, Decoder, Dialect, OctetSeq, Result as CdrResult};
 use oxorb_giop::{Frame, FrameContext, LocateStatus, ReplyStatus};
 use oxorb_object::{CompletionStatus, ServiceContexts, SystemException};
 
+use super::Peer;
+use super::buffers::put_buffer;
 use super::link::ClientLink;
-use super::{Peer, local, replies};
+use super::replies::{self, Head};
 use crate::op::UserException;
 use crate::probe::{self, Stage};
 use crate::{Orb, raise};
 
+/// A reply that stands for itself.
+pub(crate) type Reply = ReplyIn<'static>;
+
 /// A reply in the receive buffer of its connection. Dropping it returns the
 /// connection.
-pub(crate) struct Reply {
-    orb: Orb,
-    source: Source,
+pub(crate) struct ReplyIn<'r> {
+    orb: Whose<'r>,
+    source: Source<'r>,
     status: ReplyStatus,
     /// Where the results begin.
     body: usize,
     dialect: Dialect,
-}
-
-/// What the header of a reply says.
-pub(crate) struct Answer {
-    pub(crate) status: ReplyStatus,
-    /// Where the results begin.
-    pub(crate) body: usize,
 }
 
 /// What came back, for whoever reads it himself.
@@ -39,7 +37,15 @@ pub enum Answered<'r> {
     Exception(Decoder<'r>),
 }
 
-enum Source {
+/// ORB of a reply.
+enum Whose<'r> {
+    Lent(&'r Orb),
+    Own(Orb),
+}
+
+enum Source<'r> {
+    /// Lies in the receive buffer of this connection, of a usual call.
+    Lent(&'r Peer, Option<Box<ClientLink>>),
     /// Lies in the receive buffer of this connection.
     Link(Arc<Peer>, Option<Box<ClientLink>>),
     /// Has a buffer of its own: a local or an asynchronous call.
@@ -68,12 +74,12 @@ impl Reply {
         orb: &Orb,
         peer: &Arc<Peer>,
         link: Box<ClientLink>,
-        answer: Answer,
+        answer: Head,
         giop_minor: u8,
     ) -> Reply {
         let dialect = link.session.told.dialect(giop_minor);
         Reply {
-            orb: orb.clone(),
+            orb: Whose::Own(orb.clone()),
             status: answer.status,
             body: answer.body,
             dialect,
@@ -84,7 +90,7 @@ impl Reply {
     /// What came over a connection that calls share.
     pub(super) fn of_answer(orb: &Orb, answer: replies::Answer) -> Reply {
         Reply {
-            orb: orb.clone(),
+            orb: Whose::Own(orb.clone()),
             status: answer.header.status,
             body: answer.header.body,
             dialect: answer.dialect,
@@ -101,12 +107,40 @@ impl Reply {
         let parsed = Frame::parse(&message).and_then(|frame| oxorb_giop::Reply::parse(&frame));
         let parsed = parsed.map_err(|_| raise::BAD_REPLY)?;
         Ok(Reply {
-            orb: orb.clone(),
+            orb: Whose::Own(orb.clone()),
             status: parsed.status,
             body: parsed.body,
             dialect,
             source: Source::Memory(message, None),
         })
+    }
+}
+
+impl<'r> ReplyIn<'r> {
+    /// Returns the usual reply that the connection's inbox announces: results, from `body` on.
+    #[inline(always)]
+    pub(super) fn lent(
+        orb: &'r Orb,
+        peer: &'r Peer,
+        link: Box<ClientLink>,
+        body: usize,
+        dialect: Dialect,
+    ) -> ReplyIn<'r> {
+        ReplyIn {
+            orb: Whose::Lent(orb),
+            source: Source::Lent(peer, Some(link)),
+            status: ReplyStatus::NO_EXCEPTION,
+            body,
+            dialect,
+        }
+    }
+
+    #[inline(always)]
+    fn orb(&self) -> &Orb {
+        match &self.orb {
+            Whose::Lent(orb) => orb,
+            Whose::Own(orb) => orb,
+        }
     }
 
     pub(crate) fn status(&self) -> ReplyStatus {
@@ -133,6 +167,18 @@ impl Reply {
         }
     }
 
+    /// Decodes the results, or the exception that the operation raised.
+    #[inline]
+    pub(crate) fn results<R, E: UserException>(
+        self,
+        result: impl FnOnce(&mut Decoder<'_>) -> CdrResult<R>,
+    ) -> Result<R, E> {
+        if self.status == ReplyStatus::USER_EXCEPTION {
+            return Err(self.user_exception());
+        }
+        self.decode(result)
+    }
+
     /// Decodes the results of a reply without exception.
     pub(crate) fn decode<R, E: UserException>(
         self,
@@ -146,8 +192,11 @@ impl Reply {
             .map_err(|error| undecodable(error).into())
     }
 
-    /// Takes the receive buffer for a result that is one sequence of octets.
+    /// Takes the receive buffer for a result that is one sequence of octets, or decodes the exception.
     pub(crate) fn into_octets<E: UserException>(mut self) -> Result<OctetSeq, E> {
+        if self.status == ReplyStatus::USER_EXCEPTION {
+            return Err(self.user_exception());
+        }
         let (start, length) = {
             let mut d = self.decoder();
             let length = d.length(None, 1).map_err(undecodable)?;
@@ -159,7 +208,7 @@ impl Reply {
         };
         let message = match &mut self.source {
             Source::Memory(message, _) => std::mem::take(message),
-            Source::Link(_, link) => link
+            Source::Lent(_, link) | Source::Link(_, link) => link
                 .as_mut()
                 .expect("held until the reply is dropped")
                 .inbox
@@ -194,7 +243,7 @@ impl Reply {
     #[inline(always)]
     fn frame(&self) -> Frame<'_> {
         match &self.source {
-            Source::Link(_, link) => link
+            Source::Lent(_, link) | Source::Link(_, link) => link
                 .as_ref()
                 .expect("held until the reply is dropped")
                 .inbox
@@ -210,21 +259,27 @@ impl Reply {
     fn decoder(&self) -> Decoder<'_> {
         self.frame()
             .decoder_at(self.dialect, self.body)
-            .with_limits(self.orb.options().limits.cdr)
-            .with_scope(&self.orb)
+            .with_limits(self.orb().options().limits.cdr)
+            .with_scope(self.orb())
     }
 }
 
-impl Drop for Reply {
+impl Drop for ReplyIn<'_> {
     fn drop(&mut self) {
         match &mut self.source {
+            Source::Lent(peer, link) => {
+                if let Some(link) = link.take() {
+                    peer.give_back_last(link);
+                    probe::stamp(Stage::CallEnded);
+                }
+            }
             Source::Link(peer, link) => {
                 if let Some(link) = link.take() {
                     peer.give_back(link);
                     probe::stamp(Stage::CallEnded);
                 }
             }
-            Source::Memory(message, _) => local::put_buffer(std::mem::take(message)),
+            Source::Memory(message, _) => put_buffer(std::mem::take(message)),
         }
     }
 }

@@ -3,18 +3,17 @@
 //! A call of which neither the reference nor the caller's policies say anything real-time does not come here.
 
 use std::num::NonZeroU32;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use oxorb_object::{CommunicationClass, PriorityBand, PriorityModel, Qos, SystemException};
 use oxorb_rt::{Priority, dscp};
 use oxorb_transport::{Link, Properties};
 
 use crate::failure::{self, Attempt};
-use crate::op::Operation;
 use crate::policy::{self, Effective, ProtocolList, RealTimePolicies};
 use crate::route::{Route, RouteProfile};
 use crate::scheduler::Scheduled;
-use crate::{Ref, qos, raise};
+use crate::{raise, terms};
 
 /// What the reference and the policies of a call mean at the caller's priority.
 #[derive(Clone, Copy, Default, Debug)]
@@ -29,7 +28,7 @@ pub(crate) struct Selection {
     /// The priority at which the server serves it, if the reference says.
     pub(super) served_at: Option<i16>,
     /// Of the operation, in the run-time scheduler's table.
-    row: Option<u16>,
+    pub(super) row: Option<u16>,
     /// The band of the connection.
     pub(super) band: Option<PriorityBand>,
     /// The caller's protocols, whose properties its connections have.
@@ -85,8 +84,8 @@ impl Worth {
     /// Adds what the request says that the thread serves, where nothing else is said of the call.
     #[inline]
     pub(super) fn or_inherited(mut self, policies: &Effective) -> Worth {
-        if qos::inherited_class().is_some() && self.qos.is_none() && policies.qos.is_none() {
-            self.qos = qos::inherited(self.priority);
+        if terms::inherited_class().is_some() && self.qos.is_none() && policies.qos.is_none() {
+            self.qos = terms::inherited(self.priority);
         }
         self
     }
@@ -101,7 +100,7 @@ impl Worth {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub(crate) struct Apart {
     /// Number of the reference, under PrivateConnectionPolicy; otherwise 0.
-    reference: u32,
+    pub(super) reference: u32,
     /// Highest and lowest priority of the band, both and one more; 0: no bands.
     band: u32,
     /// Octets per second that the client sends at most; 0: no bound.
@@ -112,7 +111,7 @@ pub(crate) struct Apart {
 
 /// A reference that has connections of its own. They go when it does.
 #[derive(Debug)]
-pub(crate) struct Owner(u32);
+pub(crate) struct Owner(pub(super) u32);
 
 impl Apart {
     /// Connections of one reference are kept by the calling thread, whatever the others do.
@@ -144,29 +143,6 @@ impl Selection {
         route.real_time || policies.real_time || !usual
     }
 
-    /// For a call under `policies`; `None`: any address, and any connection to it.
-    ///
-    /// # Errors
-    /// INV_POLICY where the policies of both sides contradict each other, or the priority has no band or lane;
-    /// DATA_CONVERSION where the thread's native priority stands for none.
-    #[inline]
-    pub(crate) fn of(
-        reference: &Ref,
-        route: &Route,
-        policies: &Effective,
-        op: Operation<'_>,
-    ) -> Result<Option<Selection>, SystemException> {
-        if !Selection::is_needed(route, policies) {
-            return Ok(None);
-        }
-        let class = class_of(policies);
-        let selection = match route.settled {
-            Some(settled) if !policies.real_time => settled,
-            _ => Selection::look(reference, route, policies, op)?,
-        };
-        Ok(Some(selection.in_class(class)))
-    }
-
     /// Returns the selection for calls of a communication class: over connections of their own, whose packets are marked
     /// for the class where network priorities are enabled and no priority marks them.
     #[inline]
@@ -188,46 +164,6 @@ impl Selection {
     /// Returns the sort of traffic that the call belongs to.
     pub(super) fn class(&self) -> CommunicationClass {
         self.apart.class
-    }
-
-    /// Where it depends on the caller.
-    #[inline(never)]
-    fn look(
-        reference: &Ref,
-        route: &Route,
-        policies: &Effective,
-        op: Operation<'_>,
-    ) -> Result<Selection, SystemException> {
-        let (mut priority, mut found) = (None, None);
-        if let Some(scheduled) = &route.scheduled
-            && let Some(row) = scheduled.find(op.name)
-        {
-            scheduled.called(row, op.response);
-            priority = scheduled.row(row).priority;
-            found = Some(row);
-        }
-        let propagated = route
-            .profiles
-            .iter()
-            .any(RouteProfile::is_client_propagated);
-        let orb = reference.orb();
-        // Where nobody asks for it RIOP says it.
-        let inferred = propagated && priority.is_none() && orb.thread_priority().is_none();
-        priority = match propagated {
-            true if priority.is_none() => Some(orb.outgoing_priority()?),
-            true => priority,
-            false => None,
-        };
-        let mut selection = match Selection::at(reference, route, policies, priority) {
-            Err(refusal) if inferred && is_about_priority(&refusal) => {
-                let instead = default_priority(&route.profiles, &policies.realtime);
-                Selection::at(reference, route, policies, instead.or(priority))
-            }
-            result => result,
-        }
-        .map_err(|refusal| recorded(refusal, route, &policies.realtime, priority))?;
-        selection.row = found;
-        Ok(selection)
     }
 
     /// That of all calls without policies of RT-CORBA, where neither their priority nor the operation matters: found once,
@@ -254,21 +190,7 @@ impl Selection {
         }
     }
 
-    /// The same for a caller of this priority.
-    pub(super) fn at(
-        reference: &Ref,
-        route: &Route,
-        policies: &Effective,
-        priority: Option<Priority>,
-    ) -> Result<Selection, SystemException> {
-        let mut selection = Selection::among(&route.profiles, &policies.realtime, priority)?;
-        if policies.realtime.private {
-            selection.apart.reference = reference.owner().0;
-        }
-        Ok(selection)
-    }
-
-    fn among(
+    pub(super) fn among(
         profiles: &[RouteProfile],
         policies: &RealTimePolicies,
         priority: Option<Priority>,
@@ -397,10 +319,10 @@ pub(super) fn pace(link: &dyn Link, bandwidth: u32) {
 #[inline]
 pub(super) fn class_of(policies: &Effective) -> CommunicationClass {
     let said = policies.qos.map(|qos| qos.class);
-    said.or_else(qos::inherited_class).unwrap_or_default()
+    said.or_else(terms::inherited_class).unwrap_or_default()
 }
 
-fn is_about_priority(refusal: &SystemException) -> bool {
+pub(super) fn is_about_priority(refusal: &SystemException) -> bool {
     [raise::NO_LANE, raise::NO_BAND].contains(refusal)
 }
 
@@ -408,7 +330,10 @@ fn is_about_priority(refusal: &SystemException) -> bool {
 /// priority stands for: that which the object's model gives to such callers, else that of the lowest lane, else the
 /// lowest of the bands.
 #[cold]
-fn default_priority(profiles: &[RouteProfile], policies: &RealTimePolicies) -> Option<Priority> {
+pub(super) fn default_priority(
+    profiles: &[RouteProfile],
+    policies: &RealTimePolicies,
+) -> Option<Priority> {
     let reaches =
         |priority: &Priority| Selection::among(profiles, policies, Some(*priority)).is_ok();
     let lowest = |all: &mut dyn Iterator<Item = i16>| {
@@ -429,7 +354,7 @@ fn default_priority(profiles: &[RouteProfile], policies: &RealTimePolicies) -> O
 
 /// Keeps beside a refusal the priority of the call, and the lanes and bands of the object.
 #[cold]
-fn recorded(
+pub(super) fn recorded(
     refusal: SystemException,
     route: &Route,
     policies: &RealTimePolicies,
@@ -476,14 +401,8 @@ fn recorded(
 }
 
 impl RouteProfile {
-    fn is_client_propagated(&self) -> bool {
+    pub(super) fn is_client_propagated(&self) -> bool {
         let model = self.published.model;
         model.is_some_and(|policy| policy.model == PriorityModel::ClientPropagated)
     }
-}
-
-/// The reference whose connection it is, under PrivateConnectionPolicy.
-pub(super) fn owner(reference: &Ref, selection: Option<&Selection>) -> Option<Weak<Owner>> {
-    let private = selection.is_some_and(|selection| selection.apart.is_private());
-    private.then(|| Arc::downgrade(reference.owner()))
 }

@@ -31,7 +31,11 @@ impl Exchange<'_, '_> {
         flow: Option<&ClientFlow>,
     ) -> Result<Option<Step>, SystemException> {
         let (profile, peer) = (to.profile, to.peer());
-        let (reference, timing, response) = (self.reference, self.timing, self.op.response);
+        let (reference, response) = (self.reference, self.op.response);
+        let timing = match self.again {
+            false => self.timing,
+            true => self.timing.resumed()?,
+        };
         let mut unreachable = raise::CONNECTION_CLOSED;
         for _ in 0..TRIES {
             let selection = self.selection.as_ref();
@@ -44,7 +48,7 @@ impl Exchange<'_, '_> {
             if let Some(step) = self.locate_first(to, &shared, draft)? {
                 return Ok(Some(step));
             }
-            // What comes over the connection that this thread serves, a stand-in must read.
+            // What comes over the connection that this thread serves, a takeover thread must read.
             if response != Response::None {
                 crate::conn::step_aside();
             }
@@ -126,12 +130,14 @@ pub(super) fn connection(
 ) -> Result<Option<Arc<Multiplexed>>, SystemException> {
     let orb = reference.orb();
     let peer = profile.remote();
+    let offers = orb.offers_bidirectional() && peer.may_call_back();
     match peer.options().client_connections {
-        ClientConnections::LeaderFollowers if !orb.offers_bidirectional() => {
+        ClientConnections::LeaderFollowers if !offers => {
             return Multiplexed::led(profile, selection, timing, attempts).map(Some);
         }
         ClientConnections::Multiplexed | ClientConnections::LeaderFollowers => {
-            return Multiplexed::of(orb, profile, selection, timing, attempts).map(Some);
+            return Multiplexed::of(orb.both_ends(), profile, selection, timing, attempts)
+                .map(Some);
         }
         // Before GIOP 1.2 requests went one way only, and without contexts none can be offered.
         _ if profile.wire.version() < Version::V1_2 || profile.wire.needs().no_contexts => {
@@ -143,12 +149,12 @@ pub(super) fn connection(
         // Calls of other levels have connections of their own.
         return Ok(open.takes(Level::of(selection)).then_some(open));
     }
-    if !orb.offers_bidirectional() {
+    if !offers {
         // The client that was called back is gone.
         peer.set_both_ways(false);
         return Ok(None);
     }
-    Multiplexed::of(orb, profile, selection, timing, attempts).map(Some)
+    Multiplexed::of(orb.both_ends(), profile, selection, timing, attempts).map(Some)
 }
 
 /// How long the message would be.

@@ -4,6 +4,8 @@ use std::time::{Duration, Instant};
 
 use oxorb_object::{CompletionStatus, SystemException};
 
+use crate::clock;
+use crate::conn::Ended;
 use crate::policy::{Effective, time};
 use crate::raise;
 use crate::sync::thread;
@@ -35,7 +37,17 @@ impl Timing {
     #[inline]
     pub(crate) fn of(policies: &Effective) -> Timing {
         Timing {
-            start: Instant::now(),
+            start: clock::now(),
+            limit: policies.round_trip,
+            sending: policies.round_trip,
+            connect: policies.connect,
+        }
+    }
+
+    /// Returns the timing of a call that began then, under policies of the ORB alone.
+    pub(super) fn since(start: Instant, policies: &Effective) -> Timing {
+        Timing {
+            start,
             limit: policies.round_trip,
             sending: policies.round_trip,
             connect: policies.connect,
@@ -60,7 +72,7 @@ impl Timing {
     /// Of connecting alone.
     pub(crate) fn for_connecting(limit: Duration) -> Timing {
         Timing {
-            start: Instant::now(),
+            start: clock::now(),
             limit: Some(limit),
             sending: Some(limit),
             connect: limit,
@@ -89,6 +101,11 @@ impl Timing {
         self.start.checked_add(self.limit?)
     }
 
+    /// Returns the moment until which the request has to be sent; `None` as for [`deadline`](Self::deadline).
+    pub(crate) fn deadline_to_send(&self) -> Option<Instant> {
+        self.start.checked_add(self.sending?)
+    }
+
     /// What is left of the whole, never zero; `Err` when nothing is.
     pub(crate) fn left(
         &self,
@@ -97,9 +114,23 @@ impl Timing {
         self.left_of(self.limit, completed)
     }
 
+    /// Returns what is left for the reply, never zero.
+    ///
+    /// # Errors
+    /// [`Ended::Late`] when nothing is.
+    pub(super) fn left_for_reply(&self) -> Result<Option<Duration>, Ended> {
+        self.left(CompletionStatus::Maybe).map_err(|_| Ended::Late)
+    }
+
     /// What is left for connecting and sending.
     pub(crate) fn left_to_send(&self) -> Result<Option<Duration>, SystemException> {
         self.left_of(self.sending, CompletionStatus::No)
+    }
+
+    /// Returns what is left for sending, and zero when nothing is; `None`: there is no limit.
+    #[cold]
+    pub(crate) fn time_to_send(&self) -> Option<Duration> {
+        self.left_to_send().unwrap_or(Some(Duration::ZERO))
     }
 
     fn left_of(
@@ -110,10 +141,29 @@ impl Timing {
         let Some(limit) = limit else {
             return Ok(None);
         };
-        match limit.checked_sub(self.start.elapsed()) {
+        match limit.checked_sub(clock::since(self.start)) {
             Some(left) if !left.is_zero() => Ok(Some(left)),
             _ => Err(raise::timeout(completed)),
         }
+    }
+
+    /// Returns what is left of the timing, counted from now: each write of a call that some time went by for may take so
+    /// long, and not as long as the whole call.
+    ///
+    /// # Errors
+    /// TIMEOUT, COMPLETED_NO, when nothing is left for sending.
+    #[cold]
+    pub(crate) fn resumed(self) -> Result<Timing, SystemException> {
+        let sending = self.left_to_send()?;
+        let start = clock::now();
+        let gone = start.saturating_duration_since(self.start);
+        let limit = self.limit.map(|limit| limit.saturating_sub(gone));
+        Ok(Timing {
+            start,
+            limit,
+            sending,
+            connect: self.connect,
+        })
     }
 
     /// How long one write may take.
@@ -124,7 +174,7 @@ impl Timing {
     /// For waiting for the reply of a request that was sent just now.
     pub(crate) fn awaiting(mut self, policies: &Effective) -> Timing {
         if let Some(reply) = policies.reply {
-            let since = self.start.elapsed();
+            let since = clock::since(self.start);
             self.limit = earlier(self.limit, Some(since.saturating_add(reply)));
         }
         self

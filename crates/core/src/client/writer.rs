@@ -8,9 +8,11 @@
 //! from free to taken and back without a lock unless somebody has come meanwhile.
 
 use std::mem;
+use std::time::Instant;
 
 use oxorb_giop::Told;
 
+use crate::clock;
 use crate::lock::Mutex;
 use crate::sync::atomic::{AtomicU8, Ordering};
 use crate::sync::{Condvar, MutexGuard};
@@ -66,19 +68,36 @@ impl Writers {
         self.shared.lock().expect(UNPOISONED)
     }
 
-    /// Blocks until it is this thread's turn; it ends with [`leave`](Self::leave).
-    pub(super) fn take<'w>(&'w self, mut shared: MutexGuard<'w, Shared>) -> MutexGuard<'w, Shared> {
+    /// Blocks until it is this thread's turn, which ends with [`leave`](Self::leave), or `until`: then `None`. Returns
+    /// whether it waited.
+    pub(super) fn take<'w>(
+        &'w self,
+        mut shared: MutexGuard<'w, Shared>,
+        until: Option<Instant>,
+    ) -> Option<(MutexGuard<'w, Shared>, bool)> {
+        let mut waited = false;
         while !self.try_take(&shared) {
             if self.turn.swap(WANTED, Ordering::SeqCst) == FREE {
                 // It became free just now, and nobody will say so.
                 self.turn.store(FREE, Ordering::SeqCst);
                 continue;
             }
+            waited = true;
             shared.waiting += 1;
-            shared = self.changed.wait(shared).expect(UNPOISONED);
+            shared = match until {
+                None => self.changed.wait(shared).expect(UNPOISONED),
+                Some(until) => {
+                    let left = until.saturating_duration_since(clock::now());
+                    if left.is_zero() {
+                        shared.waiting -= 1;
+                        return None;
+                    }
+                    self.changed.wait_timeout(shared, left).expect(UNPOISONED).0
+                }
+            };
             shared.waiting -= 1;
         }
-        shared
+        Some((shared, waited))
     }
 
     /// Takes the turn if it is free.
@@ -170,7 +189,7 @@ mod tests {
     fn what_comes_while_somebody_writes_goes_with_one_write() {
         let writers = Writers::default();
         assert!(!leave_message(&writers, b"nobody would send it", 0));
-        drop(writers.take(writers.shared()));
+        drop(writers.take(writers.shared(), None));
         assert!(leave_message(&writers, b"one ", 2));
         assert!(leave_message(&writers, b"two", 4));
         assert!(!leave_message(&writers, &[0; LEFT + 1], 6));
@@ -183,7 +202,7 @@ mod tests {
     #[test]
     fn a_writer_sends_for_others_a_few_times_at_most() {
         let writers = Writers::default();
-        drop(writers.take(writers.shared()));
+        drop(writers.take(writers.shared(), None));
         assert!(leave_message(&writers, b"first", 0));
         let (mut rounds, mut refused) = (0, 0);
         writers.leave(|_| {
@@ -193,7 +212,7 @@ mod tests {
             }
         });
         assert_eq!((rounds, refused), (ROUNDS, 1));
-        drop(writers.take(writers.shared()));
+        drop(writers.take(writers.shared(), None));
         assert!(leave_message(&writers, b"the next one sends again", 0));
     }
 }

@@ -33,6 +33,12 @@ pub(crate) fn step_aside() {
     }
 }
 
+/// Returns whether this thread serves a connection.
+#[inline(always)]
+pub(crate) fn serves_beside() -> bool {
+    BESIDE.with(Cell::get).is_some()
+}
+
 /// Waits, in a thread that serves a connection, until `reply` has something to read or `limit` has passed; another
 /// thread takes the connection if anything comes there meanwhile. Returns whether it waited at all.
 #[inline]

@@ -3,7 +3,7 @@
 use std::io;
 
 use oxorb_giop::{MessageType, Violation};
-use oxorb_object::SystemException;
+use oxorb_object::{CompletionStatus, SystemException};
 
 use crate::{failure, raise};
 
@@ -25,6 +25,8 @@ pub(crate) enum Ended {
     Malformed(Violation),
     /// A message that this side never gets.
     Unexpected(MessageType),
+    /// The time of the only call over it has passed.
+    Late,
     /// A message in pieces did not get on.
     Stalled,
     /// A message of this side went out in part, so that nothing behind it can be read; the cause in words.
@@ -49,6 +51,7 @@ impl Ended {
         match self {
             Ended::Closed | Ended::Idle => raise::CONNECTION_CLOSED,
             Ended::Refused => raise::MESSAGE_ERROR,
+            Ended::Late => raise::timeout(CompletionStatus::Maybe),
             Ended::Malformed(violation) => raise::bad_reply(violation),
             Ended::Here
             | Ended::Vanished
@@ -78,6 +81,7 @@ impl Ended {
             Ended::Unexpected(kind) => {
                 format!("the server sent a message a client never gets: {kind:?}")
             }
+            Ended::Late => "no reply in time".to_owned(),
             Ended::Stalled => "a message in pieces did not get on".to_owned(),
             Ended::CutOff(cause) => format!("a message was cut off: {cause}"),
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Instant;
 
+use crate::clock;
 use crate::lock::Mutex;
 use crate::sync::MutexGuard;
 use crate::sync::thread::{self, Thread};
@@ -97,7 +98,7 @@ impl Mailbox {
             }
             match until {
                 None => thread::park(),
-                Some(until) => match until.checked_duration_since(Instant::now()) {
+                Some(until) => match until.checked_duration_since(clock::now()) {
                     Some(left) => thread::park_timeout(left),
                     None => {
                         self.close();

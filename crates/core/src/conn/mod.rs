@@ -4,16 +4,16 @@
 
 mod beside;
 mod calls;
+mod channel;
 mod ended;
 mod mailbox;
-mod receive;
 mod turn;
-mod write;
 
-pub(crate) use beside::{Beside, serve_beside, step_aside, wait_beside};
+pub(crate) use beside::{Beside, serve_beside, serves_beside, step_aside, wait_beside};
 pub(crate) use calls::{Calls, Reader, TICK};
+pub(crate) use channel::{
+    Event, Receiver, Wait, send_encoded, send_written, write_message, write_message_within,
+};
 pub(crate) use ended::Ended;
 pub(crate) use mailbox::{Kept, Mailbox, Onward};
-pub(crate) use receive::{Event, Read, Receiver, Wait};
 pub(crate) use turn::Turn;
-pub(crate) use write::{send_encoded, write_message};

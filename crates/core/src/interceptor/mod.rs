@@ -18,6 +18,7 @@ mod client;
 mod client_flow;
 mod contexts;
 mod current;
+mod duplicate;
 mod notes;
 mod server;
 mod server_flow;
@@ -25,6 +26,7 @@ mod server_flow;
 pub use client::{ClientInterceptor, ClientReply, ClientRequest, Received};
 pub(crate) use client_flow::ClientFlow;
 pub use current::Slot;
+pub use duplicate::DuplicateInterceptor;
 pub use server::{Sending, ServerInterceptor, ServerReply, ServerRequest, Target};
 pub(crate) use server_flow::{Entered, ServerFlow, Verdict, View};
 
@@ -56,10 +58,6 @@ pub struct Interceptors {
     pub(crate) client: Vec<Arc<dyn ClientInterceptor>>,
     pub(crate) server: Vec<Arc<dyn ServerInterceptor>>,
 }
-
-/// Two interceptors of one kind have the same name (`DuplicateName`).
-#[derive(Clone, PartialEq, Eq)]
-pub struct DuplicateInterceptor(pub String);
 
 impl Interceptors {
     /// Adds a client interceptor.
@@ -120,21 +118,3 @@ impl fmt::Debug for Interceptors {
             .finish()
     }
 }
-
-impl fmt::Display for DuplicateInterceptor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "two interceptors of one kind are named {:?}; give each its own name, or none",
-            self.0
-        )
-    }
-}
-
-impl fmt::Debug for DuplicateInterceptor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-impl std::error::Error for DuplicateInterceptor {}

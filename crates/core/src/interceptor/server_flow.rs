@@ -12,7 +12,6 @@ use super::notes::Notes;
 use super::server::AnyServant;
 use super::{Interceptors, Interrupt, Sending, ServerReply, ServerRequest, Target};
 use crate::lock::Mutex;
-use crate::shared::Shared;
 use crate::{Orb, Ref, Servant};
 
 /// Exists only where there are server interceptors. Shared, so that it survives a servant that panics.
@@ -60,8 +59,7 @@ pub(crate) struct View<'r> {
 impl ServerFlow {
     /// `None` when nobody looks.
     #[inline]
-    pub(crate) fn of(shared: &Shared) -> Option<Arc<ServerFlow>> {
-        let interceptors = &shared.interceptors;
+    pub(crate) fn of(interceptors: &Arc<Interceptors>) -> Option<Arc<ServerFlow>> {
         if interceptors.server.is_empty() {
             return None;
         }

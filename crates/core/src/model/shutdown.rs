@@ -31,7 +31,7 @@ fn calls_while_their_server_ends() {
     });
 }
 
-/// The thread of the connection waits for another server, so that a stand-in reads it meanwhile: whichever leaves last
+/// The thread of the connection waits for another server, so that a takeover thread reads it meanwhile: whichever leaves last
 /// closes it.
 #[test]
 fn nested_calls_while_their_server_ends() {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use oxorb_giop::{Frame, Request};
-use oxorb_object::{Qos, context_id};
+use oxorb_object::{Qos, contexts};
 use oxorb_rt::Priority;
 use oxorb_transport::{Link, PeerId};
 
@@ -137,8 +137,8 @@ impl<'a> Arriving<'a> {
         if let Some(priority) = self.frame.terms().and_then(|terms| terms.priority) {
             return Priority::new(priority).ok();
         }
-        let context = self.request.contexts.find(context_id::RT_CORBA_PRIORITY)?;
-        Priority::new(oxorb_object::parse_priority_context(context.data).ok()?).ok()
+        let context = contexts::Priority::find(&self.request.contexts)?;
+        Priority::new(contexts::Priority::parse(context.data).ok()?.0).ok()
     }
 
     /// What the caller says the request is worth.

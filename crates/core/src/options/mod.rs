@@ -109,6 +109,9 @@ pub struct Options {
     /// calls for clients that pause between calls; should all others become
     /// busy meanwhile, further connections wait this much longer.
     pub worker_stay: Duration,
+    /// Time that a thread looks for the next octets of a connection, on either side, before it sleeps.
+    /// For transports that have something to look at.
+    pub spin: Duration,
     /// How long a client connection may be idle before it is checked (one
     /// system call) ahead of its next use, so that a restarted server costs no
     /// failed call.
@@ -247,6 +250,7 @@ impl Default for Options {
             reactor: ReactorChoice::Epoll,
             thread_filters: ThreadFilters::default(),
             worker_stay: Duration::from_millis(1),
+            spin: Duration::ZERO,
             trust_idle: Duration::from_millis(5),
             max_connections: 1000,
             max_connections_per_client: Some(CONNECTIONS_PER_CLIENT),
@@ -331,6 +335,14 @@ impl Options {
     pub(crate) fn connection(&self) -> Properties {
         Properties {
             keep_alive: Some(self.keep_alive),
+            ..self.waiting()
+        }
+    }
+
+    /// Returns the properties that say how a thread waits at a connection.
+    pub(crate) fn waiting(&self) -> Properties {
+        Properties {
+            busy_poll: Some(self.spin).filter(|time| !time.is_zero()),
             ..Properties::default()
         }
     }
@@ -346,6 +358,8 @@ impl Options {
     }
 
     /// A writer for one message, into a buffer that is used again.
+    // In place: an encoder is large, and made in as few instructions as it takes to move it.
+    #[inline(always)]
     pub(crate) fn encoder<'a>(&self, buffer: Vec<u8>, dialect: Dialect) -> Encoder<'a> {
         Encoder::new(buffer, self.byte_order, dialect).gather_above(self.gather_above)
     }

@@ -33,6 +33,11 @@ pub(super) fn milliseconds(text: &str) -> Result<Duration, String> {
     number(text).map(Duration::from_millis)
 }
 
+/// Parses a time of which zero means none.
+pub(super) fn microseconds(text: &str) -> Result<Duration, String> {
+    number(text).map(Duration::from_micros)
+}
+
 /// Parses a time of which zero would mean that nothing ever works.
 pub(super) fn some_milliseconds(text: &str) -> Result<Duration, String> {
     positive(text).map(|n| Duration::from_millis(n as u64))

@@ -1,15 +1,18 @@
 //! Where an ORB is reached, and references that say so.
 
-use oxorb_object::{IiopEndpoint, TaggedComponent};
+use std::num::NonZeroU32;
+
+use oxorb_object::TaggedComponent;
 use oxorb_rt::Priority;
-use oxorb_transport::{Address, Endpoint, tcp};
+use oxorb_transport::{Address, Endpoint};
 
 use super::Orb;
 use crate::SetupError;
 use crate::initial::Published;
+use crate::own_address::OwnAddress;
 use crate::policy::ProtocolList;
 use crate::published::PublishedAddress;
-use crate::server::{Lane, OwnAddress};
+use crate::server::Lane;
 use crate::{Ref, SettingError, ThreadpoolError, ThreadpoolId};
 
 impl Orb {
@@ -63,7 +66,8 @@ impl Orb {
             let protocol = self.options().protocols.named(&endpoint.protocol);
             protocol.is_some_and(|protocol| protocol.profile().tag() == tag)
         };
-        self.endpoints()
+        self.options()
+            .endpoints()
             .is_ok_and(|endpoints| endpoints.iter().any(is_it))
     }
 
@@ -118,18 +122,13 @@ impl Orb {
         }
     }
 
-    /// Returns where this ORB listens with GIOP over TCP, as far as it does by now.
-    pub(crate) fn listen_points(&self) -> Option<Vec<IiopEndpoint>> {
-        let point = |at: &PublishedAddress| {
-            let (host, port) = tcp::host_and_port(&at.address)?;
-            let giop = at.protocol.messaging().is_none();
-            giop.then(|| IiopEndpoint {
-                host: host.to_owned(),
-                port,
-            })
-        };
-        let addresses = self.inner.server.published.get()?;
-        Some(addresses.iter().filter_map(point).collect())
+    /// Bounds the octets that leave in a second over each connection that a threadpool, or the ORB's own threads, accept
+    /// from now on. For the object adapter; the first call for each decides.
+    pub fn set_reply_bandwidth(&self, pool: Option<ThreadpoolId>, octets: NonZeroU32) {
+        match pool {
+            Some(pool) => self.inner.server.pools.set_bandwidth(pool, octets),
+            None => self.inner.server.listeners.set_bandwidth(octets),
+        }
     }
 
     /// Returns which of our addresses one is.
@@ -146,13 +145,13 @@ impl Orb {
             return Err(SetupError::ShutDown);
         }
         if self.inner.server.published.get().is_none() {
-            let wanted = self.endpoints()?;
-            self.start_modules()?;
+            let wanted = self.options().endpoints()?;
+            self.server().start_modules(self.shared())?;
             let lane = || Lane::of_orb(self);
             let open = self.inner.server.listeners.open(self, &wanted, lane)?;
             let mut addresses = Vec::new();
             for endpoint in &open {
-                for address in self.addresses_of(endpoint)? {
+                for address in self.shared().addresses_of(endpoint)? {
                     if !addresses.contains(&address) {
                         addresses.push(address);
                     }
@@ -161,22 +160,6 @@ impl Orb {
             let _ = self.inner.server.published.set(addresses);
         }
         Ok(self.inner.server.published.get().expect("set above"))
-    }
-
-    /// Returns the endpoints of the configuration or, without any, that of the first protocol.
-    pub(crate) fn endpoints(&self) -> Result<Vec<Endpoint>, SetupError> {
-        let options = self.options();
-        options.check_protocols()?;
-        if !options.listen.is_empty() {
-            return Ok(options.listen.clone());
-        }
-        match options.protocols.default_endpoints(&options.preferred) {
-            Ok(endpoints) => Ok(endpoints),
-            Err(error) => Err(SetupError::Setting(SettingError {
-                setting: "-ORBListenEndpoints".to_owned(),
-                problem: format!("is needed: {error}"),
-            })),
-        }
     }
 }
 

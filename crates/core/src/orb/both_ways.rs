@@ -1,42 +1,170 @@
-//! Connections that carry requests both ways: where the two halves of the ORB meet.
+//! Connections that carry requests both ways (bidirectional GIOP, CORBA 3.3 part 2, 9.9): where the two halves of the ORB
+//! meet.
+//!
+//! ```text
+//! client, behind NAT           server
+//!   connects       --------->  accepts
+//!   Request 0, "I listen at 10.0.0.7:4711" (BI_DIR_IIOP)
+//!                              policy allows it: 10.0.0.7:4711 is reached here from now on
+//!   serves         <---------  Request 1, a callback
+//! ```
+//!
+//! Both sides must opt in. The offer names addresses, and a client may name any:
+//! so an address for which another client's connection is in use stays with it,
+//! our own addresses cannot be named, and whoever accepts offers should say by
+//! access rules from whom.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
-use oxorb_object::SystemException;
-use oxorb_transport::Link;
+use oxorb_object::{IiopEndpoint, SystemException};
+use oxorb_transport::{Address, Link, tcp};
 
-use super::Orb;
-use crate::client::Multiplexed;
+use super::{Inner, Orb};
+use crate::client::{BothEnds, Multiplexed, Peer};
 use crate::conn::{Calls, Reader, Turn};
-use crate::{raise, server};
+use crate::own_address::OwnAddress;
+use crate::published::PublishedAddress;
+use crate::server::{self, Caller, Keeper, Lane};
+use crate::{Incident, raise};
 
 impl Orb {
-    /// Serves the requests that come over a connection which this side opened for `calls`.
-    pub(crate) fn serve_both_ways(
-        &self,
+    /// Returns the ORB as connections know it that carry requests both ways.
+    pub(crate) fn both_ends(&self) -> &Arc<impl BothEnds> {
+        &self.inner
+    }
+
+    /// Considers a client's offer of its connection, made with its request to the object of `key`.
+    #[cold]
+    pub(crate) fn consider_offer(&self, caller: &mut Caller<'_>, key: &[u8], offer: &[u8]) {
+        if caller.session.opened_here {
+            return;
+        }
+        let (link, status) = (Arc::clone(caller.link), Arc::clone(&caller.lines.status));
+        let calls = status.calls().cloned();
+        if calls.as_ref().is_some_and(|calls| calls.has_offer(offer)) {
+            return;
+        }
+        let mut refuse = |why: String| {
+            // Told once: it comes again with each request.
+            let mut session = *caller.session;
+            if std::mem::replace(&mut session.refused, true) {
+                return;
+            }
+            caller.set_session(session);
+            self.shared()
+                .note(Incident::BidirectionalRefused, || link.peer(), || why);
+        };
+        if !self
+            .bidirectional(key)
+            .unwrap_or(self.options().accept_bidirectional)
+        {
+            // Another object's policy may allow it.
+            return refuse(String::new());
+        }
+        let points = match oxorb_object::parse_listen_points(offer) {
+            Ok(points) => points,
+            Err(violation) => return refuse(violation.to_string()),
+        };
+        let calls = calls.unwrap_or_else(|| {
+            let keeper: Arc<dyn Keeper> = Arc::<Inner>::clone(&self.inner);
+            let turn = Arc::clone(status.turns());
+            let reader = caller.lane().map(|(lane, id)| LaneReader {
+                lane,
+                orb: Arc::downgrade(&keeper),
+                id,
+            });
+            let reader = reader.map(|reader| Box::new(reader) as Box<dyn Reader>);
+            let calls: Arc<dyn Calls> =
+                Multiplexed::accepted(self.both_ends(), Arc::clone(&link), turn, reader);
+            status.use_both_ways(Arc::clone(&calls));
+            calls
+        });
+        calls.set_offer(offer);
+        let mut taken = Vec::new();
+        for point in &points {
+            let address = tcp::address(&point.host, point.port);
+            let ours = !matches!(self.own_address(&address), OwnAddress::No);
+            if !ours && Arc::clone(&calls).lead_to(&address) {
+                taken.push(point.to_string());
+            }
+        }
+        let detail = || match taken.is_empty() {
+            true => "none of its addresses can be had: others use them".to_owned(),
+            false => format!("for {}", taken.join(", ")),
+        };
+        self.shared()
+            .note(Incident::BidirectionalAccepted, || link.peer(), detail);
+    }
+
+    /// Returns whether the object of `key` takes requests over connections that this ORB opened.
+    pub(crate) fn takes_both_ways(&self, key: &[u8]) -> bool {
+        self.bidirectional(key)
+            .unwrap_or(self.options().offer_bidirectional)
+    }
+
+    fn bidirectional(&self, key: &[u8]) -> Option<bool> {
+        self.adapter()?.bidirectional(key)
+    }
+}
+
+/// Lane whose threads read a connection that carries calls, too.
+struct LaneReader {
+    lane: Weak<Lane>,
+    orb: Weak<dyn Keeper>,
+    /// Number of the connection there.
+    id: u64,
+}
+
+impl Reader for LaneReader {
+    fn awaits_answer(&self) {
+        if let Some((lane, orb)) = self.lane.upgrade().zip(self.orb.upgrade()) {
+            lane.awaits_answer(&orb, self.id);
+        }
+    }
+}
+
+impl BothEnds for Inner {
+    fn offers_bidirectional(&self) -> bool {
+        self.client.offers_bidirectional()
+    }
+
+    fn serve_both_ways(
+        self: Arc<Self>,
         link: Arc<dyn Link>,
         turn: Arc<Turn>,
         calls: Arc<dyn Calls>,
     ) -> Result<(), SystemException> {
-        let admitted = self.registry().join(&link).ok_or(raise::ORB_SHUT_DOWN)?;
+        let admitted = self.server.registry.join(&link);
+        let admitted = admitted.ok_or(raise::ORB_SHUT_DOWN)?;
         let id = admitted.id;
         // The tick is the reading thread's business, the patience of writes is
         // that of a server: replies are written, too.
-        let _ = link.set_write_timeout(Some(self.options().stall_timeout));
-        let _ = link.apply(&self.options().connection());
-        server::start_both_ways(self, admitted, link, turn, calls).map_err(|_| {
-            self.registry().remove(id);
+        let _ = link.set_write_timeout(Some(self.shared.options.stall_timeout));
+        let _ = link.apply(&self.shared.options.connection());
+        let orb = Orb { inner: self };
+        server::start_both_ways(&orb, admitted, link, turn, calls).map_err(|_| {
+            orb.registry().remove(id);
             raise::NO_THREAD
         })
     }
 
-    /// Returns the way back over a connection that a client opened and offers.
-    pub(crate) fn call_back_over(
-        &self,
-        link: Arc<dyn Link>,
-        turn: Arc<Turn>,
-        reader: Option<Box<dyn Reader>>,
-    ) -> Arc<dyn Calls> {
-        Multiplexed::accepted(self, link, turn, reader)
+    fn listen_points(&self) -> Option<Vec<IiopEndpoint>> {
+        let point = |at: &PublishedAddress| {
+            let (host, port) = tcp::host_and_port(&at.address)?;
+            let giop = at.protocol.messaging().is_none();
+            giop.then(|| IiopEndpoint {
+                host: host.to_owned(),
+                port,
+            })
+        };
+        let addresses = self.server.published.get()?;
+        Some(addresses.iter().filter_map(point).collect())
+    }
+
+    fn peers_at(&self, address: &Address) -> Vec<Arc<Peer>> {
+        match self.shared.options.protocols.giop_to(address) {
+            Some(protocol) => self.client.peers_at(&self.shared, protocol, address),
+            None => Vec::new(),
+        }
     }
 }

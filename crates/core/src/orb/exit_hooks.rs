@@ -1,9 +1,10 @@
 //! Functions of the application that run before the ORB refuses calls.
 
 use std::panic::{self, AssertUnwindSafe};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::{Orb, UNPOISONED};
+use crate::clock;
 use crate::lock::Mutex;
 use crate::sync::thread::{self, ThreadId};
 use crate::sync::{Condvar, MutexGuard};
@@ -36,10 +37,10 @@ impl ExitHooks {
     /// the ORB down does not wait for itself.
     pub(super) fn run(&self, orb: &Orb) {
         let here = thread::current().id();
-        let until = Instant::now() + LAST_HOOKS;
+        let until = clock::now() + LAST_HOOKS;
         let mut state = self.lock();
         while let Some(runner) = state.runner {
-            let left = until.saturating_duration_since(Instant::now());
+            let left = until.saturating_duration_since(clock::now());
             if runner == here || left.is_zero() {
                 return;
             }

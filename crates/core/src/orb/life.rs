@@ -6,6 +6,7 @@ use oxorb_cdr::Dialect;
 use oxorb_object::SystemException;
 
 use super::{Inner, Orb, UNPOISONED};
+use crate::clock;
 use crate::conn::Kept;
 use crate::main_thread::Busy;
 use crate::sync::atomic::Ordering;
@@ -109,6 +110,9 @@ impl Orb {
         self.inner.exit_hooks.run(self);
         self.inner.shared.close();
         self.inner.server.close();
+        if let Some(adapter) = self.adapter() {
+            adapter.closing();
+        }
         *self.inner.ended.lock().expect(UNPOISONED) = true;
         self.inner.main.clear();
         self.inner.end.notify_all();
@@ -124,7 +128,7 @@ impl Orb {
     }
 
     fn finish(&self) {
-        let until = Instant::now() + LAST_REQUESTS;
+        let until = clock::now() + LAST_REQUESTS;
         if !self.inner.server.registry.wait_empty(Some(until)) {
             self.inner.server.registry.cut();
         }
@@ -133,9 +137,12 @@ impl Orb {
             modules.stop(until);
         }
         self.inner.server.end();
-        self.inner.client.end(Instant::now() + LAST_ONEWAYS);
+        if let Some(adapter) = self.adapter() {
+            adapter.close();
+        }
+        self.inner.client.end(clock::now() + LAST_ONEWAYS);
         if !self.inner.finished.swap(true, Ordering::SeqCst) {
-            self.inner.shared.interceptors.destroy();
+            self.inner.interceptors.destroy();
         }
     }
 
@@ -147,7 +154,7 @@ impl Orb {
         while inner.local_calls.load(Ordering::SeqCst) > 0
             || inner.unanswered.load(Ordering::SeqCst) > 0
         {
-            let Some(left) = until.checked_duration_since(Instant::now()) else {
+            let Some(left) = until.checked_duration_since(clock::now()) else {
                 return;
             };
             ended = self

@@ -3,18 +3,21 @@
 mod addresses;
 mod both_ways;
 mod exit_hooks;
+mod hosting;
 mod life;
 mod mutexes;
 mod policies;
+mod preconnect;
 mod priorities;
 mod protocols;
+mod routes;
 mod scheduled;
 mod threadpools;
 mod watched;
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
 use oxorb_cdr::ValueRegistry;
 use oxorb_rt::Priority;
@@ -29,14 +32,14 @@ use crate::options::Options;
 use crate::policy::{OrbPolicies, PolicyManager};
 use crate::rt::{NamedMutexes, Scheduling};
 use crate::scheduler::Enforcer;
-use crate::server::{DispatchingModules, Followers, Pools, Registry, ServerSide, Takeover};
+use crate::server::{DispatchingModules, Pools, Registry, ServerSide};
 use crate::shared::Shared;
 use crate::sync::{
     Condvar,
     atomic::{AtomicBool, AtomicUsize},
 };
 use crate::threads::Threads;
-use crate::{Adapter, Ref, SetupError};
+use crate::{Adapter, Ref};
 
 use exit_hooks::ExitHooks;
 pub(crate) use life::Unanswered;
@@ -71,8 +74,11 @@ pub struct WeakOrb(Weak<Inner>);
 
 struct Inner {
     shared: Shared,
+    interceptors: Arc<Interceptors>,
     client: ClientSide,
     server: ServerSide,
+    /// Finds servants, once one is set.
+    adapter: OnceLock<Arc<dyn Adapter>>,
     initial: Mutex<HashMap<String, Ref>>,
     exit_hooks: ExitHooks,
     /// Calls to objects of this ORB from its own process, which no connection counts.
@@ -106,12 +112,14 @@ impl Orb {
         }
         oxorb_cdr::on_large_buffer(crate::server::encodes);
         let ignored = options.ignored.clone();
-        let shared = Shared::new(options, interceptors);
+        let shared = Shared::new(options);
         let orb = Orb {
             inner: Arc::new(Inner {
                 client: ClientSide::new(&shared),
                 server: ServerSide::default(),
+                adapter: OnceLock::new(),
                 shared,
+                interceptors: Arc::new(interceptors),
                 initial: Mutex::default(),
                 exit_hooks: ExitHooks::default(),
                 local_calls: AtomicUsize::new(0),
@@ -136,7 +144,7 @@ impl Orb {
     /// The interceptors it was made with.
     #[inline]
     pub fn interceptors(&self) -> &Arc<Interceptors> {
-        &self.inner.shared.interceptors
+        &self.inner.interceptors
     }
 
     /// The policies of all calls of this ORB, to be read and changed.
@@ -193,7 +201,7 @@ impl Orb {
 
     /// Who finds servants. The first call decides.
     pub fn set_adapter(&self, adapter: Arc<dyn Adapter>) {
-        let _ = self.server().adapter.set(adapter);
+        let _ = self.inner.adapter.set(adapter);
     }
 
     /// A handle that does not keep the ORB alive.
@@ -219,7 +227,7 @@ impl Orb {
 
     /// The one adapter; a client without one knows no objects.
     pub(crate) fn adapter(&self) -> Option<&dyn Adapter> {
-        self.server().adapter.get().map(|adapter| &**adapter)
+        self.inner.adapter.get().map(|adapter| &**adapter)
     }
 
     /// The valuetypes that may arrive where neither they nor their bases' IDL file is known: see
@@ -257,31 +265,12 @@ impl Orb {
         self.server().modules()
     }
 
-    /// Starts them, if that has not happened yet.
-    pub(crate) fn start_modules(&self) -> Result<(), SetupError> {
-        if self.server().modules.get().is_none() {
-            let started = DispatchingModules::start(self.shared()).map_err(SetupError::Threads)?;
-            // If somebody was quicker, these end unused.
-            let _ = self.server().modules.set(started);
-        }
-        Ok(())
-    }
-
     pub(crate) fn pools(&self) -> &Pools {
         &self.server().pools
     }
 
     pub(crate) fn watch(&self) -> &Watch {
         &self.inner.shared.watch
-    }
-
-    pub(crate) fn followers(&self) -> &Followers {
-        &self.server().followers
-    }
-
-    #[inline]
-    pub(crate) fn takeover(&self) -> &Takeover {
-        &self.server().takeover
     }
 
     pub(crate) fn registry(&self) -> &Registry {

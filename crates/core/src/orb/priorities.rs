@@ -4,7 +4,7 @@ use oxorb_object::SystemException;
 use oxorb_rt::Priority;
 
 use crate::rt;
-use crate::{LaneScheduling, Orb, Raised, raise};
+use crate::{Orb, Raised, raise};
 
 impl Orb {
     /// The CORBA priority of the calling thread, if it was given one (`RTCORBA::Current::the_priority`, which raises
@@ -91,10 +91,5 @@ impl Orb {
         scheduled_as: Option<Priority>,
     ) -> Result<Raised, SystemException> {
         self.shared().priorities().raise(priority, scheduled_as)
-    }
-
-    /// Has the calling thread serve a lane from now on: at its priority, and scheduled as the lane says.
-    pub(crate) fn enter_lane(&self, priority: Priority, scheduling: LaneScheduling) {
-        self.shared().priorities().enter_lane(priority, scheduling);
     }
 }

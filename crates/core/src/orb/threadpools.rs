@@ -1,9 +1,10 @@
 //! The threadpools of an ORB, and which of them serves here.
 
-use oxorb_transport::Endpoint;
-
-use crate::server::{self, LaneOf};
-use crate::{CurrentLane, Orb, Threadpool, ThreadpoolError, ThreadpoolId, ThreadpoolLanes};
+use crate::own_address::LaneOf;
+use crate::server;
+use crate::{
+    CurrentLane, Orb, SetupError, Threadpool, ThreadpoolError, ThreadpoolId, ThreadpoolLanes,
+};
 
 impl Orb {
     /// Creates a threadpool: starts its static threads, at the priority of their lane, and opens its endpoints. Not
@@ -31,6 +32,12 @@ impl Orb {
     /// [`ThreadpoolError::BadParameter`], [`ThreadpoolError::Priority`], [`ThreadpoolError::Setup`]; nothing is left
     /// of the pool then.
     pub fn create_threadpool(&self, plan: Threadpool) -> Result<ThreadpoolId, ThreadpoolError> {
+        plan.check(self.shared())?;
+        if self.is_closing() {
+            return Err(SetupError::ShutDown.into());
+        }
+        self.shared().lock_memory();
+        self.server().start_modules(self.shared())?;
         self.pools().create(self, plan)
     }
 
@@ -56,15 +63,9 @@ impl Orb {
     pub fn has_fixed_ports(&self, pool: Option<ThreadpoolId>) -> bool {
         let Some(pool) = pool else {
             let listen = &self.options().listen;
-            return !listen.is_empty() && listen.iter().all(|at| self.is_fixed(at));
+            return !listen.is_empty() && listen.iter().all(|at| self.options().is_fixed(at));
         };
         self.pools().has_fixed_ports(pool)
-    }
-
-    /// Returns whether an endpoint is the same at the next start.
-    pub(crate) fn is_fixed(&self, endpoint: &Endpoint) -> bool {
-        let protocol = self.protocol_at(endpoint);
-        protocol.is_ok_and(|protocol| protocol.transport().is_fixed(endpoint))
     }
 
     /// Returns the threadpool and lane of this ORB whose thread the caller is: for a servant, those that

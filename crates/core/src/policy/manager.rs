@@ -114,6 +114,23 @@ impl OrbPolicies {
         PolicyManager(self)
     }
 
+    /// Returns whether nothing that was set for the ORB asks for more than usual: no RT-CORBA, nothing that travels, no
+    /// policy that is looked at for each attempt.
+    pub(crate) fn are_usual(&self) -> bool {
+        let base = &self.base;
+        let is_over = base.round_trip.is_some_and(|limit| limit.is_zero());
+        let whole = base.fragment_size.is_none();
+        base.plain && !base.carries && !base.real_time && !is_over && whole
+    }
+
+    /// Returns the policies of the ORB, if calls of this thread through a reference without policies of its own have no
+    /// others.
+    #[inline(always)]
+    pub(crate) fn unchanged(&self) -> Option<&Effective> {
+        let changed = self.overridden.load(Ordering::Acquire) || current::any();
+        (!changed).then_some(&self.base)
+    }
+
     /// What holds for a call of this thread through a reference without policies of its own.
     #[inline]
     pub(crate) fn resolve(&self) -> Resolved<'_> {

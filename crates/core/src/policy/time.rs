@@ -2,6 +2,8 @@
 
 use std::time::{Duration, SystemTime};
 
+use crate::clock;
+
 /// 1 January 1970 in such units.
 const UNIX_EPOCH: u64 = 122_192_928_000_000_000;
 
@@ -24,7 +26,7 @@ pub(crate) fn system_time(utc: u64) -> SystemTime {
 
 /// Now.
 pub(crate) fn utc_now() -> u64 {
-    utc_of(SystemTime::now())
+    utc_of(clock::time_of_day())
 }
 
 /// A duration in units of 100 ns, cut off at what can be said.

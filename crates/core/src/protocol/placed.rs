@@ -79,6 +79,8 @@ impl ProfileKind for Placed {
         if profile.version >= Version::V1_1 && !profile.lanes.is_empty() {
             let lanes = profile.lanes.iter();
             let lanes = lanes.map(|(address, priority)| (address.place(), *priority));
+            // That which it was read from.
+            components.retain(|it| it.tag != tag::TAO_ENDPOINTS);
             components.push(TaggedComponent::tao_sockets(lanes));
         }
         let written = PlaceProfile {
@@ -98,6 +100,9 @@ impl ProfileKind for Placed {
         if place.is_empty() {
             return Err("it names no place");
         }
+        if place.contains('|') {
+            return Err("it holds a |, which URLs of its kind have no use for");
+        }
         Ok(Located {
             version,
             address: self.address(place),
@@ -111,7 +116,7 @@ impl ProfileKind for Placed {
 
     fn print(&self, version: Version, address: &Address) -> String {
         let end = if self.ends == ['|'] { "|" } else { "" };
-        format!("{}:{version}@{}{end}", self.word, address.place())
+        format!("{}:{version}@{}{end}", self.word, address.name())
     }
 }
 
@@ -150,6 +155,7 @@ mod tests {
         assert_eq!(located.address, KIND.address("@name"));
         let printed = KIND.with_paths().print(located.version, &located.address);
         assert_eq!(printed, "seven:1.2@@name|");
+        KIND.locate("host:5|uid=7/a").unwrap_err();
         let located = KIND.locate("host:5/a/b").unwrap();
         assert_eq!((located.address.place(), located.rest), ("host:5", "/a/b"));
     }

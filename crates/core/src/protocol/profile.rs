@@ -42,19 +42,22 @@ pub trait ProfileKind: Send + Sync + fmt::Debug {
     /// Writes an address, with the word before it, so that [`locate`](Self::locate) reads it back. Where
     /// another character than `/` separates the key, it is the last one.
     fn print(&self, version: Version, address: &Address) -> String {
-        format!("{}:{version}@{}", self.url(), address.place())
+        format!("{}:{version}@{}", self.url(), address.name())
     }
 
-    /// Returns the component by which IIOP's profiles of the same reference tell of an address, to
-    /// clients that know no profile of this kind.
-    fn beside(&self, address: &Address) -> Option<TaggedComponent> {
+    /// Returns the components by which IIOP's profiles of the same reference tell of an address, so
+    /// that clients on the same host choose it by themselves.
+    fn beside(&self, address: &Address) -> Vec<TaggedComponent> {
         let _ = address;
-        None
+        Vec::new()
     }
 
-    /// Returns the address that a profile of another kind tells of in this way, if this process reaches
-    /// it. Calls prefer it to the addresses of that profile.
-    fn found_beside(&self, profile: &Profile) -> Option<Address> {
+    /// Returns the address that a profile of another kind tells of in this way. Calls prefer it to the
+    /// addresses of that profile; connecting verifies whatever of it can change.
+    ///
+    /// # Errors
+    /// The reason for which this process does not reach it, as a sentence.
+    fn found_beside(&self, profile: &Profile) -> Option<Result<Address, String>> {
         let _ = profile;
         None
     }
@@ -90,6 +93,16 @@ pub struct Profile {
 }
 
 impl Profile {
+    /// Returns the profile whose addresses lead to whoever has their names.
+    pub(crate) fn bare(&self) -> Profile {
+        let mut bare = self.clone();
+        let lanes = bare.lanes.iter_mut().map(|(address, _)| address);
+        for address in bare.addresses.iter_mut().chain(lanes) {
+            *address = address.bare();
+        }
+        bare
+    }
+
     /// A profile of one address, without components.
     pub fn new(address: Address, version: Version, key: &[u8]) -> Self {
         Self {

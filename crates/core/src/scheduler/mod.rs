@@ -17,11 +17,12 @@ mod object;
 mod plan;
 mod running;
 mod scheduled;
+mod thread;
 
 pub(crate) use enforcer::Enforcer;
 pub use measure::{CallsBetween, Measurement};
 pub use object::Measurements;
 pub use plan::{Modules, RunTimeScheduler};
 pub use running::Running;
-pub(crate) use running::arrived_at;
 pub use scheduled::Scheduled;
+pub(crate) use thread::arrived_at;

@@ -1,38 +1,16 @@
 //! One request of a scheduled operation while it runs.
 
-use std::cell::Cell;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use oxorb_object::SystemException;
-use oxorb_sys::clock;
+use oxorb_sys::clock::thread_cpu;
 
-use super::Enforcer;
-use crate::{Incident, Orb, Raised};
-
-thread_local! {
-    /// What this thread runs: the table, and the row in it.
-    static CURRENT: Cell<Option<(usize, u16)>> = const { Cell::new(None) };
-    /// When the request that this thread is about to serve was read, in nanoseconds of the monotonic clock; 0: just now.
-    static ARRIVED: Cell<u64> = const { Cell::new(0) };
-    /// Processor time of the measured requests within the one that this thread runs.
-    static WITHIN: Cell<u64> = const { Cell::new(0) };
-}
-
-/// The row of the request that this thread runs, if it is one of this table.
-pub(super) fn current(enforcer: &Arc<Enforcer>) -> Option<u16> {
-    let (table, row) = CURRENT.get()?;
-    (table == Arc::as_ptr(enforcer).addr()).then_some(row)
-}
-
-/// Serves a request that was read at this moment and has waited since.
-pub(crate) fn arrived_at<R>(moment: u64, serve: impl FnOnce() -> R) -> R {
-    ARRIVED.set(moment);
-    let served = serve();
-    ARRIVED.set(0);
-    served
-}
+use super::thread::{ARRIVED, CURRENT, WITHIN};
+use super::{Enforcer, Scheduled};
+use crate::clock;
+use crate::{Incident, Orb, Raised, Upcall};
 
 /// A request that runs under the rules of its row, until this is dropped. For its thread alone.
 #[must_use = "the priority goes with it"]
@@ -53,21 +31,37 @@ struct Meter {
     within: u64,
 }
 
+impl Scheduled {
+    /// A request is about to be served: its thread has the priority of the operation's row while the result lives, and it
+    /// is measured until then. `None`: the table says nothing of it. For the object adapter.
+    ///
+    /// Costs a look where the thread has that priority, else two system calls; allocates nothing.
+    ///
+    /// # Errors
+    /// DATA_CONVERSION: the priority of the row has no native one.
+    pub fn begin(&self, upcall: &Upcall<'_>) -> Result<Option<Running>, SystemException> {
+        match self.find(upcall.operation()) {
+            Some(place) => Running::begin(self.enforcer(), place, upcall).map(Some),
+            None => Ok(None),
+        }
+    }
+}
+
 impl Running {
-    pub(super) fn begin(
+    fn begin(
         enforcer: &Arc<Enforcer>,
         row: u16,
-        orb: &Orb,
+        upcall: &Upcall<'_>,
     ) -> Result<Running, SystemException> {
         let raised = match enforcer.row(row).0.priority {
-            Some(priority) if !enforcer.reserves() => Some(orb.raise_thread(priority)?),
+            Some(priority) if !enforcer.reserves() => Some(upcall.orb().raise_thread(priority)?),
             _ => None,
         };
         let table = Arc::as_ptr(enforcer).addr();
         let before = CURRENT.replace(Some((table, row)));
         let meter = enforcer.plan.measure.then(|| Meter {
             enforcer: Arc::clone(enforcer),
-            orb: orb.clone(),
+            orb: upcall.orb().clone(),
             row,
             // Of a call within this one it is not known.
             arrived: match ARRIVED.replace(0) {
@@ -75,7 +69,7 @@ impl Running {
                 arrived => arrived,
             },
             within: WITHIN.replace(0),
-            cpu: clock::thread_cpu(),
+            cpu: thread_cpu(),
         });
         Ok(Running {
             raised,
@@ -96,7 +90,7 @@ impl Drop for Running {
 
 impl Meter {
     fn read(&self) {
-        let cpu = clock::thread_cpu().saturating_sub(self.cpu).as_nanos() as u64;
+        let cpu = thread_cpu().saturating_sub(self.cpu).as_nanos() as u64;
         let response = clock::monotonic_nanoseconds().saturating_sub(self.arrived);
         // What it called in this thread counts for itself, as in the analysis.
         let own = cpu.saturating_sub(WITHIN.replace(self.within.saturating_add(cpu)));

@@ -4,12 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use oxorb_giop::Response;
-use oxorb_object::SystemException;
 use oxorb_perfect::PerfectHash;
 
 use super::enforcer::{Enforcer, Row};
-use super::running::{self, Running};
-use crate::Upcall;
+use super::thread;
 
 /// What the run-time scheduler's table says of the operations of one interface: from [`Orb::scheduled`](crate::Orb::scheduled).
 ///
@@ -49,29 +47,19 @@ impl Scheduled {
         (name == operation).then_some(*place)
     }
 
-    pub(crate) fn row(&self, place: u16) -> &Row {
-        self.0.enforcer.row(place).0
+    pub(super) fn enforcer(&self) -> &Arc<Enforcer> {
+        &self.0.enforcer
     }
 
-    /// A request is about to be served: its thread has the priority of the operation's row while the result lives, and it
-    /// is measured until then. `None`: the table says nothing of it. For the object adapter.
-    ///
-    /// Costs a look where the thread has that priority, else two system calls; allocates nothing.
-    ///
-    /// # Errors
-    /// DATA_CONVERSION: the priority of the row has no native one.
-    pub fn begin(&self, upcall: &Upcall<'_>) -> Result<Option<Running>, SystemException> {
-        match self.find(upcall.operation()) {
-            Some(place) => Running::begin(&self.0.enforcer, place, upcall.orb()).map(Some),
-            None => Ok(None),
-        }
+    pub(crate) fn row(&self, place: u16) -> &Row {
+        self.0.enforcer.row(place).0
     }
 
     /// An operation of this interface is being called from here.
     pub(crate) fn called(&self, to: u16, response: Response) {
         let enforcer = &self.0.enforcer;
         if enforcer.plan.measure
-            && let Some(from) = running::current(enforcer)
+            && let Some(from) = thread::current(enforcer)
         {
             enforcer
                 .graph

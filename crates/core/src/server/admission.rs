@@ -7,17 +7,16 @@
 //! the replies under way fill all that replies may take.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use oxorb_giop::{MessageType, Request, Response};
 
+use super::client::Client;
 use super::connection::{Connection, PAUSE};
-use super::dispatch::Next;
 use super::home::Home;
 use super::large_replies;
 use super::owed::{self, Owed};
-use super::registry::Client;
-use super::stand_in::Desk;
+use super::session::Next;
+use crate::clock;
 use crate::shared::Shared;
 use crate::sync::thread;
 use crate::{Incident, raise};
@@ -55,14 +54,14 @@ enum Room {
 }
 
 impl Connection {
-    /// Finds room for the reply to the request that `desk` announces, or waits for it. `Err`: it was refused.
+    /// Finds room for the reply to the request that the inbox announces, or waits for it. `Err`: it was refused.
     #[cold]
-    pub(super) fn admit(&mut self, shared: &Shared, home: &Home, desk: &Desk) -> Result<(), Next> {
+    pub(super) fn admit(&mut self, shared: &Shared, home: &Home) -> Result<(), Next> {
         let mut since = None;
         loop {
-            match self.seek(shared, desk) {
+            match self.seek(shared) {
                 Room::Found(expected) => {
-                    self.sink().expect(expected);
+                    self.sink.expect(expected);
                     return Ok(());
                 }
                 Room::None => {}
@@ -72,28 +71,22 @@ impl Connection {
                 let octets = client.map_or(0, |client| client.share.replies());
                 let what = || format!("replies of {octets} octets are not taken");
                 shared.note(Incident::RepliesNotTaken, || self.link.peer(), what);
-                Instant::now()
+                clock::now()
             });
             let waits = matches!(home, Home::Thread(_)) && !shared.is_closing();
-            if !waits || began.elapsed() >= shared.options.reply_wait {
-                let inbox = desk.inbox();
-                return Err(
-                    match self.refuse(&shared.options, &inbox.frame(), raise::TOO_MANY_REPLIES) {
-                        true => Next::Message,
-                        false => Next::Close,
-                    },
-                );
+            if !waits || clock::since(began) >= shared.options.reply_wait {
+                let goes_on = self.refuse(&shared.options, raise::TOO_MANY_REPLIES);
+                return Err(if goes_on { Next::Message } else { Next::Close });
             }
             thread::sleep(PAUSE);
         }
     }
 
-    fn seek(&self, shared: &Shared, desk: &Desk) -> Room {
+    fn seek(&self, shared: &Shared) -> Room {
         let Some(client) = &self.lines.status.client else {
             return Room::Found(None);
         };
-        let inbox = desk.inbox();
-        let frame = inbox.frame();
+        let frame = self.inbox.frame();
         if frame.header.kind != MessageType::REQUEST {
             return Room::Found(None);
         }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! reader (the lane's, or the connection's own)
-//!   reads a request -> filters, in order      (filter.rs) does one of them pick a lane?
+//!   reads a request -> the application's filters, in order: does one of them pick a lane?
 //!                   -> otherwise by its operation  (modules.rs) a dispatching module of the run-time scheduler?
 //!                   -> otherwise the lane's    Serving: itself; its queue; a thread for each
 //!   takes it off the connection, reads on     -> Detached: own octets, own reply, the connection's Turn to write
@@ -17,20 +17,19 @@ use std::sync::Arc;
 use oxorb_giop::{Message, MessageType, Request};
 use oxorb_object::{Qos, SystemException, Urgency, context_id};
 
-use super::both_ways;
 use super::connection::Connection;
-use super::dispatch::{Next, Session, is_stream};
-use super::filter::pick;
 use super::home::Home;
+use super::host::{Host, Keeper};
 use super::lane::Lane;
 use super::modules::{DispatchingModules, Due};
-use super::stand_in::{Desk, at_desk};
+use super::serving_context::{ServingContext, serving};
+use super::session::{Caller, Next, is_stream};
 use super::threadpool::QueueOrder;
 use crate::Arriving;
 use crate::Serving;
 use crate::shared::Shared;
 use crate::sync::atomic::Ordering;
-use crate::{Incident, Orb, raise};
+use crate::{Incident, raise};
 
 /// What waits for a thread in a lane's queue.
 pub(super) enum Work {
@@ -41,31 +40,33 @@ pub(super) enum Work {
 
 /// A request that was taken off its connection. Dropped unserved, it is answered TRANSIENT.
 pub(super) struct Detached {
-    orb: Orb,
+    orb: Arc<dyn Keeper>,
     connection: Connection,
     served: bool,
 }
 
-/// Serves the message that the inbox of `desk` announces, or has another thread serve it.
+/// Serves the message that the inbox announces, or has another thread serve it.
 #[cold]
-pub(super) fn assign(orb: &Orb, home: &Home, desk: &Desk, connection: &mut Connection) -> Next {
-    let assigned = match assigned(orb, home, desk) {
+pub(super) fn assign(
+    orb: &impl Host,
+    home: &Home,
+    context: &ServingContext,
+    connection: &mut Connection,
+) -> Next {
+    let assigned = match assigned(orb, home, context, connection) {
         Ok(Some(assigned)) => assigned,
-        Ok(None) => {
-            let status = Arc::clone(&connection.lines.status);
-            return desk.run(orb, &status, connection.sink());
-        }
-        Err(exception) => return refuse(orb.shared(), desk, connection, exception),
+        Ok(None) => return connection.run(orb, context),
+        Err(exception) => return refuse(orb.shared(), connection, exception),
     };
     if let Assigned::Lane { lane, octets, .. } = &assigned
         && let Err(exception) = lane.make_room(*octets)
     {
-        return refuse(orb.shared(), desk, connection, exception);
+        return refuse(orb.shared(), connection, exception);
     }
     let picked = matches!(assigned, Assigned::Lane { picked: true, .. });
     let detached = Detached {
-        orb: orb.clone(),
-        connection: desk.detach(orb.options(), connection, picked),
+        orb: orb.keeper(),
+        connection: connection.detach(orb.options(), picked),
         served: false,
     };
     match assigned {
@@ -95,11 +96,12 @@ enum Assigned<'o> {
 
 /// `None`: whoever read it.
 fn assigned<'o>(
-    orb: &'o Orb,
+    orb: &'o impl Host,
     home: &Home,
-    desk: &Desk,
+    context: &ServingContext,
+    connection: &mut Connection,
 ) -> Result<Option<Assigned<'o>>, SystemException> {
-    let inbox = desk.inbox();
+    let (mut caller, inbox, _) = connection.parts(context);
     let frame = inbox.frame();
     if frame.header.kind != MessageType::REQUEST {
         return Ok(None);
@@ -116,20 +118,23 @@ fn assigned<'o>(
     }
     let picked = match orb.options().thread_filters.is_empty() {
         true => None,
-        false => pick(orb, &Arriving::new(frame, &request, key, desk.link()))?,
+        false => pick(
+            orb,
+            &Arriving::new(frame, &request, key, Some(Arc::clone(caller.link))),
+        )?,
     };
     if picked.is_none()
         && let Some(modules) = orb.modules()
         && let Some(due) = modules.admit(orb, &request, key)?
     {
-        see_to_connection(orb, desk, &request, key);
+        see_to_connection(orb, &mut caller, &request, key);
         return Ok(Some(Assigned::Module(modules, due)));
     }
     let by_filter = picked.is_some();
     let Some(lane) = picked.or_else(|| home.assigns().cloned()) else {
         return Ok(None);
     };
-    see_to_connection(orb, desk, &request, key);
+    see_to_connection(orb, &mut caller, &request, key);
     let urgency = match lane.plan.order {
         QueueOrder::Arrival => None,
         QueueOrder::Urgency => Qos::of(&request.contexts).map(|qos| qos.urgency()),
@@ -142,30 +147,40 @@ fn assigned<'o>(
     }))
 }
 
+/// Returns the lane that one of the application's filters picks; `None`: none of them does.
+fn pick(orb: &impl Host, request: &Arriving<'_>) -> Result<Option<Arc<Lane>>, SystemException> {
+    match orb.options().thread_filters.pick(request) {
+        None => Ok(None),
+        Some(picked) => match orb.lane(picked) {
+            None => Err(raise::NO_SERVING_THREAD),
+            lane => Ok(lane),
+        },
+    }
+}
+
 /// What a request says of its connection must be known to those that follow, whichever is served first.
-pub(super) fn see_to_connection(orb: &Orb, desk: &Desk, request: &Request<'_>, key: &[u8]) {
+pub(super) fn see_to_connection(
+    orb: &impl Host,
+    caller: &mut Caller<'_>,
+    request: &Request<'_>,
+    key: &[u8],
+) {
     if request.contexts.is_empty() {
         return;
     }
     // What is wrong with it is told by who serves it.
-    let _ = Session::dialect(desk, request, 2);
-    Session::keep_order(desk, &request.contexts);
+    let _ = caller.dialect(request, 2);
+    caller.keep_order(&request.contexts);
     if let Some(offer) = request.contexts.find(context_id::BI_DIR_IIOP) {
-        both_ways::consider(orb, desk, key, offer.data);
+        orb.consider_offer(caller, key, offer.data);
     }
 }
 
-/// Answers the request that `desk` announces with an exception.
-fn refuse(
-    shared: &Shared,
-    desk: &Desk,
-    connection: &mut Connection,
-    exception: SystemException,
-) -> Next {
+/// Answers the request that the inbox announces with an exception.
+fn refuse(shared: &Shared, connection: &mut Connection, exception: SystemException) -> Next {
     let peer = || connection.link.peer();
     shared.note(Incident::BufferFull, peer, || exception.to_string());
-    let inbox = desk.inbox();
-    match connection.refuse(&shared.options, &inbox.frame(), exception) {
+    match connection.refuse(&shared.options, exception) {
         true => Next::Message,
         false => Next::Close,
     }
@@ -174,12 +189,12 @@ fn refuse(
 impl Connection {
     /// The request that was read ahead, taken off its connection. `None`: it stays there, and is served by whoever reads
     /// the connection next: its requests run one after another, or as many are under way as may be, or it is none.
-    pub(super) fn next_detached(&mut self, orb: &Orb, home: &Home) -> Option<Detached> {
+    pub(super) fn next_detached(&mut self, orb: &impl Host, home: &Home) -> Option<Detached> {
         let most = orb.options().max_requests_per_connection;
         if most <= 1 || self.lines.status.kept() + 1 >= most {
             return None;
         }
-        let is_request = self.inbox.as_mut()?.peek_frame().is_some_and(|frame| {
+        let is_request = self.inbox.peek_frame().is_some_and(|frame| {
             matches!(
                 frame.message(),
                 Ok(Message::Request(request))
@@ -189,22 +204,19 @@ impl Connection {
         if !is_request {
             return None;
         }
-        let connection = at_desk(orb, home, self, |desk, connection| {
-            let polled = desk.inbox().poll();
-            polled.ok()??;
+        let connection = serving(orb, home, self, |context, connection| {
+            connection.inbox.poll().ok()??;
+            let (mut caller, inbox, _) = connection.parts(context);
+            let frame = inbox.frame();
+            if let Ok(Message::Request(request)) = frame.message()
+                && let Ok(key) = request.target.object_key()
             {
-                let inbox = desk.inbox();
-                let frame = inbox.frame();
-                if let Ok(Message::Request(request)) = frame.message()
-                    && let Ok(key) = request.target.object_key()
-                {
-                    see_to_connection(orb, desk, &request, key);
-                }
+                see_to_connection(orb, &mut caller, &request, key);
             }
-            Some(desk.detach(orb.options(), connection, false))
+            Some(connection.detach(orb.options(), false))
         });
         Some(Detached {
-            orb: orb.clone(),
+            orb: orb.keeper(),
             connection: connection.0?,
             served: false,
         })
@@ -212,8 +224,9 @@ impl Connection {
 }
 
 impl Detached {
-    pub(super) fn orb(&self) -> &Orb {
-        &self.orb
+    /// Returns what neither half of its ORB owns.
+    pub(super) fn shared(&self) -> &Shared {
+        self.orb.shared()
     }
 
     /// Answers it with an exception instead.
@@ -225,13 +238,22 @@ impl Detached {
         connection.refuse_detached(orb.options(), exception);
     }
 
-    /// Answers it, in the calling thread.
-    pub(super) fn serve(mut self, home: &Home) {
+    /// Answers it, in the calling thread, which serves this ORB.
+    pub(super) fn serve(self, orb: &impl Host, home: &Home) {
+        self.serve_by(|_, connection| connection.serve_detached(orb, home));
+    }
+
+    /// Answers it, in a calling thread that holds no ORB.
+    pub(super) fn serve_alone(self, home: &Home) {
+        self.serve_by(|orb, connection| Arc::clone(orb).serve_detached(connection, home));
+    }
+
+    fn serve_by(mut self, serve: impl FnOnce(&Arc<dyn Keeper>, &mut Connection)) {
         let Detached {
             orb, connection, ..
         } = &mut self;
         // A panic outside a servant is a fault of ours; it costs the one request, not the thread.
-        let served = panic::catch_unwind(AssertUnwindSafe(|| connection.serve_detached(orb, home)));
+        let served = panic::catch_unwind(AssertUnwindSafe(|| serve(orb, connection)));
         self.served = served.is_ok();
     }
 }
@@ -248,7 +270,7 @@ impl Drop for Detached {
         }
         let registry = orb.registry();
         if registry.leave_answered(&connection.lines.status) {
-            connection.close(orb);
+            connection.close(&**orb);
             registry.remove(connection.id);
         }
     }
@@ -284,7 +306,7 @@ impl Lane {
     /// Has a thread of the lane serve a request for which there [is room](Self::make_room).
     fn take_over(
         self: &Arc<Self>,
-        orb: &Orb,
+        orb: &impl Host,
         request: Detached,
         octets: usize,
         urgency: Option<Urgency>,
@@ -297,8 +319,8 @@ impl Lane {
             return;
         }
         // Where the system has no thread to give, the request is dropped, and so answered.
-        let started = self.spawn(orb, move |lane, _| {
-            request.serve(&Home::Lane(Arc::clone(lane)));
+        let started = self.spawn(orb, move |lane, orb| {
+            request.serve(orb, &Home::Lane(Arc::clone(lane)));
             lane.dynamic.fetch_sub(1, Ordering::SeqCst);
         });
         if started.is_err() {
@@ -307,7 +329,7 @@ impl Lane {
     }
 
     /// What a thread does that takes requests from the lane's queue.
-    pub(super) fn work_queue(self: &Arc<Self>, orb: &Orb) {
+    pub(super) fn work_queue(self: &Arc<Self>, orb: &impl Host) {
         let home = Home::Lane(Arc::clone(self));
         while let Some(queue) = &self.queue {
             match queue.wait(super::lane::TICK) {
@@ -319,10 +341,10 @@ impl Lane {
     }
 
     /// Serves what was queued.
-    pub(super) fn serve_work(&self, orb: &Orb, home: &Home, work: Work) {
+    pub(super) fn serve_work(&self, orb: &impl Host, home: &Home, work: Work) {
         match work {
             Work::Connection(connection) => self.serve_own(orb, home, connection),
-            Work::Request(request) => request.serve(home),
+            Work::Request(request) => request.serve(orb, home),
         }
     }
 }

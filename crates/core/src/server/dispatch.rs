@@ -5,63 +5,37 @@ use std::sync::Arc;
 
 use oxorb_cdr::{Dialect, Encode as _};
 use oxorb_giop::{
-    Answer, Frame, Inbox, Incoming, LocateStatus, Message, MessageType, Misbehaviour, Request,
-    Response, Violation, Wire,
+    Frame, Inbox, LocateStatus, Message, MessageType, Misbehaviour, Request, Response, Violation,
 };
-use oxorb_object::{
-    CodeSetContext, CommunicationClass, CompletionStatus, Qos, ServiceContexts, SystemException,
-};
+use oxorb_object::SystemException;
 
-use super::registry::Client;
-use super::stand_in::Desk;
-use super::{Sink, both_ways};
+use super::Sink;
+use super::client::Client;
+use super::session::{Caller, Next, refuse};
 use crate::Options;
 use crate::conn::Kept;
-use crate::deadline::{self, Times};
 use crate::interceptor::ServerFlow;
 use crate::probe::{self, Stage};
 use crate::shared::Shared;
+use crate::terms::{self, Times};
 use crate::upcall::Arrived;
-use crate::{Incident, Located, Orb, Outcome, Upcall, qos, raise};
-
-/// What a connection knows about its client.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Session {
-    text: Incoming,
-    /// This side opened the connection and offered it for requests.
-    pub(super) opened_here: bool,
-    /// An offer of the client to take requests was refused, and that was told.
-    pub(super) refused: bool,
-    /// Its requests are a message stream: run one after another, in the order in which they came.
-    pub(super) in_order: bool,
-}
-
-/// Whether the connection goes on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Next {
-    Message,
-    Close,
-    /// A reply to a call that went the other way.
-    Reply,
-    /// The peer ends the connection by a message of this kind.
-    Over(MessageType),
-}
+use crate::{Incident, Located, Orb, Outcome, Upcall, raise};
 
 /// Serves the message that `inbox` announces, which is `frame`; a fault of the peer costs it at
 /// most its own connection.
-pub(super) fn dispatch(
+pub(crate) fn dispatch(
     orb: &Orb,
     inbox: &Inbox,
     frame: &Frame<'_>,
-    desk: &Desk,
+    mut caller: Caller<'_>,
     sink: &mut Sink,
 ) -> Next {
     let served = match frame.header.kind {
         MessageType::REQUEST => match Request::parse(frame) {
-            Ok(ref request) => serve(orb, frame, request, inbox, desk, sink),
+            Ok(ref request) => serve(orb, frame, request, inbox, &mut caller, sink),
             Err(violation) => Err(violation),
         },
-        _ => match dispatch_other(orb, frame, desk, sink) {
+        _ => match dispatch_other(orb, frame, &caller, sink) {
             Ok(Next::Message) => Ok(()),
             Ok(end) => return end,
             Err(violation) => Err(violation),
@@ -71,7 +45,7 @@ pub(super) fn dispatch(
         Ok(()) if sink.broken() => Next::Close,
         Ok(()) => Next::Message,
         Err(violation) => {
-            let peer = || desk.link().map_or_else(String::new, |link| link.peer());
+            let peer = || caller.link.peer();
             orb.note(Incident::of(&violation), peer, || violation.to_string());
             refuse(&violation, frame.wire(), sink);
             Next::Close
@@ -84,7 +58,7 @@ pub(super) fn dispatch(
 fn dispatch_other(
     orb: &Orb,
     frame: &Frame<'_>,
-    desk: &Desk,
+    caller: &Caller<'_>,
     sink: &mut Sink,
 ) -> Result<Next, Violation> {
     match frame.message()? {
@@ -97,30 +71,19 @@ fn dispatch_other(
         // servant that runs may ask; one that does not is answered all the
         // same, as CORBA allows.
         Message::CancelRequest(cancel) => {
-            if let Some(turn) = desk.lines(|lines| lines.status.turn().cloned()) {
+            if let Some(turn) = caller.lines.status.turn() {
                 turn.cancel(cancel.id);
             }
             Ok(Next::Message)
         }
         Message::CloseConnection | Message::MessageError => Ok(Next::Over(frame.header.kind)),
-        Message::Reply(_) if desk.lines(|lines| lines.status.calls().cloned()).is_some() => {
-            Ok(Next::Reply)
-        }
+        Message::Reply(_) if caller.lines.status.calls().is_some() => Ok(Next::Reply),
         Message::Request(_) | Message::Reply(_) | Message::LocateReply(_) => {
             Err(Violation::Peer(Misbehaviour::Kind {
                 expected: MessageType::REQUEST,
                 found: frame.header.kind,
             }))
         }
-    }
-}
-
-/// Answers octets that are no message of the protocol, where it has a word for that.
-pub(crate) fn refuse(violation: &Violation, wire: Wire, sink: &mut Sink) {
-    if violation.answer() == Answer::MessageError
-        && let Some(error) = wire.error()
-    {
-        sink.send_octets(&error);
     }
 }
 
@@ -142,12 +105,10 @@ pub(crate) fn serve_local(orb: &Orb, message: &[u8], dialect: Dialect, room: Vec
         dialect,
         times: &times,
     };
-    upcall(
-        &arrived,
-        &mut sink,
-        ServerFlow::of(orb.shared()),
-        |upcall| adapt(orb, upcall),
-    );
+    let flow = ServerFlow::of(orb.interceptors());
+    upcall(&arrived, &mut sink, flow.as_ref(), |upcall| {
+        adapt(orb, upcall)
+    });
     sink.into_memory()
 }
 
@@ -156,15 +117,15 @@ fn serve(
     frame: &Frame<'_>,
     request: &Request<'_>,
     inbox: &Inbox,
-    desk: &Desk,
+    caller: &mut Caller<'_>,
     sink: &mut Sink,
 ) -> Result<(), Violation> {
     probe::stamp(Stage::RequestParsed);
     sink.begin();
     let id = request.id;
-    if inbox.is_cancelled(id) || desk.was_cancelled(id) {
+    if inbox.is_cancelled(id) || caller.has_cancelled(id) {
         // It waited here while others were served, and nobody waits for it.
-        let peer = || desk.link().map_or_else(String::new, |link| link.peer());
+        let peer = || caller.link.peer();
         let what = || format!("request {id}, operation {}", request.operation);
         orb.note(Incident::Cancelled, peer, what);
         return Ok(());
@@ -172,22 +133,22 @@ fn serve(
     let key = request.target.object_key()?;
     let fail =
         |sink: &mut Sink, exception| refuse_request(orb.options(), frame, request, exception, sink);
-    let dialect = match Session::dialect(desk, request, frame.header.version.minor) {
+    let dialect = match caller.dialect(request, frame.header.version.minor) {
         Ok(dialect) => dialect,
         Err(exception) => return fail(sink, exception),
     };
     if !request.contexts.is_empty() {
         if let Some(offer) = request.contexts.find(oxorb_object::context_id::BI_DIR_IIOP) {
-            both_ways::consider(orb, desk, key, offer.data);
+            orb.consider_offer(caller, key, offer.data);
         }
-        Session::keep_order(desk, &request.contexts);
+        caller.keep_order(&request.contexts);
     }
-    if desk.session().opened_here && !both_ways::is_open(orb, key) {
+    if caller.session.opened_here && !orb.takes_both_ways(key) {
         return fail(sink, raise::NOT_BIDIRECTIONAL);
     }
     let mut counted = Counted(None);
-    if desk.counted.get() {
-        match Counted::begin(orb.shared(), desk) {
+    if caller.context.counted.get() {
+        match Counted::begin(orb.shared(), caller) {
             Some(begun) => counted = begun,
             None => return fail(sink, raise::TOO_MANY_REQUESTS),
         }
@@ -210,9 +171,8 @@ fn serve(
         times,
     };
     probe::stamp(Stage::RequestAdmitted);
-    upcall(&arrived, sink, ServerFlow::of(orb.shared()), |upcall| {
-        adapt(orb, upcall)
-    });
+    let flow = ServerFlow::of(orb.interceptors());
+    upcall(&arrived, sink, flow.as_ref(), |upcall| adapt(orb, upcall));
     if counted.0.is_some() && sink.is_deferred() {
         counted.moved();
     }
@@ -238,7 +198,7 @@ fn refuse_request(
 /// Lets interceptors see the request and the object adapter find the servant.
 #[inline]
 fn adapt(orb: &Orb, upcall: Upcall<'_>) -> Outcome {
-    match &upcall.flow {
+    match upcall.flow {
         None => find_servant(orb, upcall),
         Some(_) => adapt_intercepted(orb, upcall),
     }
@@ -267,15 +227,13 @@ fn find_servant(orb: &Orb, upcall: Upcall<'_>) -> Outcome {
 pub(crate) fn upcall(
     arrived: &Arrived<'_>,
     sink: &mut Sink,
-    flow: Option<Arc<ServerFlow>>,
+    flow: Option<&Arc<ServerFlow>>,
     serve: impl FnOnce(Upcall<'_>) -> Outcome,
 ) {
     let outcome = panic::catch_unwind(AssertUnwindSafe(|| {
-        let upcall = Upcall::new(arrived, sink, flow.clone());
+        let upcall = Upcall::new(arrived, sink, flow);
         let contexts = &arrived.request.contexts;
-        let Outcome { .. } = qos::within(contexts, || {
-            deadline::within(arrived.times, || serve(upcall))
-        });
+        let Outcome { .. } = terms::within(contexts, arrived.times, || serve(upcall));
     }));
     if outcome.is_ok() {
         return;
@@ -317,7 +275,7 @@ fn locate(orb: &Orb, frame: &Frame<'_>, id: u32, key: &[u8], sink: &mut Sink) {
         let _ = ior.encode(&mut e);
     }
     let _ = wire.finish(&mut e, begun);
-    sink.send(orb.options(), wire, e);
+    sink.send(orb.options(), wire, &mut e, None);
 }
 
 /// One of the requests that its client may have running; `None`: it counts nowhere.
@@ -325,13 +283,13 @@ struct Counted(Option<Arc<Client>>);
 
 impl Counted {
     #[cold]
-    fn begin(shared: &Shared, desk: &Desk) -> Option<Counted> {
-        let client = desk.client()?;
+    fn begin(shared: &Shared, caller: &Caller<'_>) -> Option<Counted> {
+        let client = caller.lines.status.client.clone()?;
         let limit = shared.options.max_requests_per_client.unwrap_or(usize::MAX);
         if client.begin(limit) {
             return Some(Counted(Some(client)));
         }
-        let peer = || desk.link().map_or_else(String::new, |link| link.peer());
+        let peer = || caller.link.peer();
         shared.note(Incident::TooManyRequests, peer, String::new);
         None
     }
@@ -347,64 +305,5 @@ impl Drop for Counted {
         if let Some(client) = &self.0 {
             client.end();
         }
-    }
-}
-
-/// Whether a request belongs to a message stream.
-pub(super) fn is_stream(contexts: &ServiceContexts<'_>) -> bool {
-    Qos::of(contexts).is_some_and(|qos| qos.class == CommunicationClass::MessageStream)
-}
-
-impl Session {
-    /// Returns the session of a connection whose protocol has these rules for text until others are agreed on.
-    #[cold]
-    pub(super) fn speaking(dialect: Dialect) -> Session {
-        Session {
-            text: Incoming::of(dialect),
-            ..Session::default()
-        }
-    }
-
-    /// Of a connection that this side opened, and over which requests may come.
-    pub(super) fn of_our_own() -> Session {
-        Session {
-            opened_here: true,
-            ..Session::default()
-        }
-    }
-
-    /// Has the requests of a message stream served in order, from the first one on.
-    pub(super) fn keep_order(desk: &Desk, contexts: &ServiceContexts<'_>) {
-        let session = desk.session();
-        if !session.in_order && is_stream(contexts) {
-            desk.set_session(Session {
-                in_order: true,
-                ..session
-            });
-        }
-    }
-
-    /// How text in this request is encoded: as the client said in this or an
-    /// earlier request of the connection.
-    // Two callers, of which one is for each request: there it belongs in place.
-    #[inline(always)]
-    pub(super) fn dialect(
-        desk: &Desk,
-        request: &Request<'_>,
-        giop_minor: u8,
-    ) -> Result<Dialect, SystemException> {
-        if !request.contexts.is_empty()
-            && let Some(context) = request.contexts.find(oxorb_object::context_id::CODE_SETS)
-        {
-            let said = CodeSetContext::parse(context.data)
-                .map_err(|violation| violation.to_exception(CompletionStatus::No))?;
-            let session = desk.session();
-            let text = session.text.hear(said, giop_minor);
-            let text = text.map_err(|_| raise::CODE_SETS_CHANGED)?;
-            if text != session.text {
-                desk.set_session(Session { text, ..session });
-            }
-        }
-        desk.session().text.dialect(giop_minor)
     }
 }

@@ -12,6 +12,8 @@ use oxorb_transport::Link;
 
 use super::reactor::{Armed, Reactor, Watch};
 
+use crate::clock;
+
 /// Sleeps in the kernel.
 pub(super) struct Epoll(Poller);
 
@@ -99,7 +101,7 @@ impl BusyPoll {
             if let Some(token) = self.epoll.wait_one(Duration::ZERO)? {
                 return Ok(Some(token));
             }
-            if self.woken.load(Ordering::Acquire) || Instant::now() >= until {
+            if self.woken.load(Ordering::Acquire) || clock::now() >= until {
                 return Ok(None);
             }
             hint::spin_loop();
@@ -125,7 +127,7 @@ impl Reactor for BusyPoll {
     }
 
     fn wait_one(&self, limit: Duration) -> io::Result<Option<Token>> {
-        let began = Instant::now();
+        let began = clock::now();
         if !self.taken.swap(true, Ordering::Acquire) {
             let found = self.spin(began + self.at_most.min(limit));
             self.taken.store(false, Ordering::Release);
@@ -133,7 +135,8 @@ impl Reactor for BusyPoll {
                 return found;
             }
         }
-        self.epoll.wait_one(limit.saturating_sub(began.elapsed()))
+        self.epoll
+            .wait_one(limit.saturating_sub(clock::since(began)))
     }
 
     fn wake(&self) {

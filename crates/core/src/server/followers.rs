@@ -7,7 +7,6 @@ use std::collections::VecDeque;
 use std::io;
 use std::time::Duration;
 
-use super::connection::Connection;
 use crate::lock::Mutex;
 use crate::sync::{Condvar, MutexGuard};
 
@@ -18,16 +17,14 @@ const MAX_FOLLOWERS: usize = 512;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Threads without a connection, and connections that are about to have one.
-#[derive(Default)]
-pub(crate) struct Followers {
-    state: Mutex<State>,
+pub(crate) struct Followers<C> {
+    state: Mutex<State<C>>,
     came: Condvar,
 }
 
-#[derive(Default)]
-struct State {
+struct State<C> {
     /// For the next that wait.
-    connections: VecDeque<Connection>,
+    connections: VecDeque<C>,
     threads: usize,
     /// Threads that wait, or are about to.
     idle: usize,
@@ -36,7 +33,22 @@ struct State {
     ended: bool,
 }
 
-impl Followers {
+impl<C> Default for Followers<C> {
+    fn default() -> Self {
+        Followers {
+            state: Mutex::new(State {
+                connections: VecDeque::new(),
+                threads: 0,
+                idle: 0,
+                reserved: 0,
+                ended: false,
+            }),
+            came: Condvar::new(),
+        }
+    }
+}
+
+impl<C> Followers<C> {
     /// Promises one, which `start` starts if there is none; false when there can be none. Whoever gets the promise
     /// [gives](Self::give) it a connection, or [releases](Self::release) it.
     pub(super) fn reserve(&self, start: impl FnOnce() -> io::Result<()>) -> bool {
@@ -71,7 +83,7 @@ impl Followers {
     }
 
     /// For the thread that was promised.
-    pub(super) fn give(&self, connection: Connection) {
+    pub(super) fn give(&self, connection: C) {
         let mut state = self.state();
         state.reserved -= 1;
         state.connections.push_back(connection);
@@ -91,7 +103,7 @@ impl Followers {
     }
 
     /// The next connection for a thread that has joined or was started; `None`: it ends.
-    pub(super) fn next(&self) -> Option<Connection> {
+    pub(super) fn next(&self) -> Option<C> {
         let mut state = self.state();
         let mut patient = true;
         loop {
@@ -121,7 +133,7 @@ impl Followers {
         self.came.notify_all();
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, State<C>> {
         self.state.lock().expect(UNPOISONED)
     }
 }

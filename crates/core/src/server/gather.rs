@@ -8,6 +8,7 @@
 
 use std::time::{Duration, Instant};
 
+use crate::clock;
 use crate::sync::thread;
 
 /// Reads in a row that must have brought oneways only.
@@ -64,7 +65,7 @@ impl Gather {
     /// Reports whether it waited.
     #[cold]
     fn note(&mut self) -> bool {
-        let now = Instant::now();
+        let now = clock::now();
         let soon = |last: Instant| now.saturating_duration_since(last) <= SOON;
         let follows = self.filled || self.last.is_some_and(soon);
         let wasted = self.waited && !self.filled && self.oneways < WORTH;
@@ -77,10 +78,10 @@ impl Gather {
         self.waited = !self.filled && self.streak >= STREAK;
         if self.waited {
             // The client, or who serves other connections, may have no other processor.
-            while now.elapsed() < WAIT {
+            while clock::since(now) < WAIT {
                 thread::yield_now();
             }
-            self.last = Some(Instant::now());
+            self.last = Some(clock::now());
         }
         self.waited
     }
@@ -94,7 +95,7 @@ mod tests {
     fn read(gather: &mut Gather, filled: bool, oneways: u32) -> bool {
         gather.read(filled);
         (0..oneways).for_each(|_| gather.served(false));
-        gather.last = Some(Instant::now());
+        gather.last = Some(clock::now());
         gather.note()
     }
 
@@ -130,7 +131,7 @@ mod tests {
         let mut gather = Gather::default();
         for _ in 0..2 * STREAK {
             gather.served(false);
-            gather.last = Instant::now().checked_sub(2 * SOON);
+            gather.last = clock::now().checked_sub(2 * SOON);
             assert!(!gather.note());
         }
     }

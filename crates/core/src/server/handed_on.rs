@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 
-use super::connection::Connection;
 use crate::lock::Mutex;
 use crate::sync::{
     MutexGuard,
@@ -10,21 +9,29 @@ use crate::sync::{
 };
 
 /// The longest handed on first.
-#[derive(Default)]
-pub(super) struct HandedOn {
-    connections: Mutex<VecDeque<Connection>>,
+pub(super) struct HandedOn<C> {
+    connections: Mutex<VecDeque<C>>,
     /// Number of these, for threads that do not take the lock.
     count: AtomicUsize,
 }
 
-impl HandedOn {
-    pub(super) fn push(&self, connection: Connection) {
+impl<C> Default for HandedOn<C> {
+    fn default() -> Self {
+        HandedOn {
+            connections: Mutex::default(),
+            count: AtomicUsize::new(0),
+        }
+    }
+}
+
+impl<C> HandedOn<C> {
+    pub(super) fn push(&self, connection: C) {
         let mut connections = self.connections();
         connections.push_back(connection);
         self.count.store(connections.len(), Ordering::SeqCst);
     }
 
-    pub(super) fn pop(&self) -> Option<Connection> {
+    pub(super) fn pop(&self) -> Option<C> {
         if self.is_empty() {
             return None;
         }
@@ -39,7 +46,7 @@ impl HandedOn {
         self.count.load(Ordering::SeqCst) == 0
     }
 
-    fn connections(&self) -> MutexGuard<'_, VecDeque<Connection>> {
+    fn connections(&self) -> MutexGuard<'_, VecDeque<C>> {
         self.connections
             .lock()
             .expect("no panic while the lock is held")

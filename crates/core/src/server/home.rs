@@ -4,9 +4,9 @@ use std::sync::{Arc, Weak};
 
 use super::connection::Connection;
 use super::followers::Followers;
+use super::host::Host;
 use super::lane::Lane;
 use super::per_connection;
-use crate::Orb;
 use crate::shared::Shared;
 
 /// Owner of a connection after another thread served it.
@@ -43,7 +43,7 @@ impl Home {
 
     /// Whether one more thread is there that could read a connection, which is then [handed on](Self::hand_on), or
     /// [is not](Self::release_thread).
-    pub(super) fn reserve_thread(&self, orb: &Orb) -> bool {
+    pub(super) fn reserve_thread(&self, orb: &impl Host) -> bool {
         match self {
             Home::Thread(None) => orb
                 .followers()
@@ -54,14 +54,14 @@ impl Home {
     }
 
     /// Releases the reserved follower, which is not needed.
-    pub(super) fn release_thread(&self, orb: &Orb) {
+    pub(super) fn release_thread(&self, orb: &impl Host) {
         if let Some(followers) = self.followers(orb) {
             followers.release();
         }
     }
 
     /// Hands the connection to the reserved follower.
-    pub(super) fn hand_on(&self, orb: &Orb, connection: Connection) {
+    pub(super) fn hand_on(&self, orb: &impl Host, connection: Connection) {
         match self {
             Home::Lane(lane) => lane.give(connection),
             Home::Thread(_) => {
@@ -73,7 +73,7 @@ impl Home {
     }
 
     /// The threads that take over connections which have one each.
-    pub(super) fn followers<'h>(&'h self, orb: &'h Orb) -> Option<&'h Followers> {
+    pub(super) fn followers<'h>(&'h self, orb: &'h impl Host) -> Option<&'h Followers<Connection>> {
         match self {
             Home::Thread(None) => Some(orb.followers()),
             Home::Thread(Some(lane)) => Some(&lane.followers),

@@ -28,6 +28,7 @@ use super::connection::{Connection, Served};
 use super::followers::Followers;
 use super::handed_on::HandedOn;
 use super::home::Home;
+use super::host::{Host, Parts};
 use super::lane_memory::{Memory, MessageBuffers};
 use super::per_connection::{self, leave};
 use super::queue::Queue;
@@ -35,18 +36,20 @@ use super::reactor::{self, Armed, Reactor};
 use super::registry::Admitted;
 use super::reserve::Reserve;
 use super::takeover::Takeover;
-use super::threadpool::{LaneOf, QueueOrder};
+use super::threadpool::QueueOrder;
+use crate::Concurrency;
 use crate::LaneScheduling;
 use crate::ReactorChoice;
 use crate::Serving;
+use crate::clock;
 use crate::lock::Mutex;
+use crate::own_address::LaneOf;
 use crate::shared::Shared;
 use crate::sync::{
     Condvar, MutexGuard,
     atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
-    attributed,
+    attributed, thread,
 };
-use crate::{Concurrency, Orb};
 
 /// How often threads look for connections that stall in mid-message, and whether they are to end.
 pub(super) const TICK: Duration = Duration::from_millis(500);
@@ -119,9 +122,9 @@ pub(crate) struct Lane {
     /// Threads that were started because they were needed.
     pub(super) dynamic: AtomicUsize,
     /// Connections whose threads go on with a request.
-    pub(super) handed_on: HandedOn,
+    pub(super) handed_on: HandedOn<Connection>,
     /// Threads that take over connections, where each has one.
-    pub(super) followers: Followers,
+    pub(super) followers: Followers<Connection>,
     /// Has its connections taken over, where its threads have priorities of the system.
     pub(super) takeover: Takeover,
     /// What waits for a thread.
@@ -144,7 +147,7 @@ enum Turn {
 
 impl Lane {
     /// The default pool of an ORB: threads without a priority of their own. `None`: each connection has one.
-    pub(crate) fn of_orb(orb: &Orb) -> io::Result<Option<Arc<Lane>>> {
+    pub(crate) fn of_orb(orb: &impl Host) -> io::Result<Option<Arc<Lane>>> {
         let options = orb.options();
         let concurrency = options.concurrency;
         let Some((serving, threads)) = concurrency.serving() else {
@@ -199,7 +202,7 @@ impl Lane {
     }
 
     /// Starts the static threads.
-    pub(super) fn start(self: &Arc<Self>, orb: &Orb) -> io::Result<()> {
+    pub(super) fn start(self: &Arc<Self>, orb: &impl Host) -> io::Result<()> {
         let threads = self.plan.static_threads;
         let (workers, readers) = match self.plan.serving {
             Serving::Reader => (0, threads),
@@ -217,10 +220,10 @@ impl Lane {
     }
 
     /// Starts one thread of the lane, which counts as alive until `work` is done.
-    pub(super) fn spawn(
+    pub(super) fn spawn<H: Host>(
         self: &Arc<Self>,
-        orb: &Orb,
-        work: impl FnOnce(&Arc<Lane>, &Orb) + Send + 'static,
+        orb: &H,
+        work: impl FnOnce(&Arc<Lane>, &H) + Send + 'static,
     ) -> io::Result<()> {
         let purpose = match self.plan.pool {
             0 => Purpose::Worker,
@@ -241,7 +244,9 @@ impl Lane {
             crate::within::mark_server_thread();
             lane.mark(orb.shared());
             if let Some(priority) = lane.plan.priority {
-                orb.enter_lane(priority, lane.plan.scheduling);
+                orb.shared()
+                    .priorities()
+                    .enter_lane(priority, lane.plan.scheduling);
             }
             if lane.plan.prefault {
                 oxorb_sys::memory::prefault_stack(lane.plan.stack_size.unwrap_or(STACK) / 4);
@@ -298,7 +303,7 @@ impl Lane {
     /// Takes a new connection.
     pub(crate) fn adopt(
         self: &Arc<Self>,
-        orb: &Orb,
+        orb: &impl Host,
         admitted: Admitted,
         link: Arc<dyn Link>,
     ) -> io::Result<()> {
@@ -343,7 +348,7 @@ impl Lane {
         self.put(connection);
         let added = self.reactor.add(&link, Token(id), self.arming());
         if added.is_err()
-            && let Some(mut connection) = self.take(id)
+            && let Some(connection) = self.take(id)
         {
             connection.give_back_buffers();
         }
@@ -352,15 +357,15 @@ impl Lane {
 
     /// What a thread of the lane does until the lane or the ORB ends; a dynamic one, that `since` is for, also ends
     /// after it has been idle for too long.
-    pub(super) fn work(self: &Arc<Self>, orb: &Orb, mut since: Option<Instant>) {
+    pub(super) fn work(self: &Arc<Self>, orb: &impl Host, mut since: Option<Instant>) {
         let home = Home::Lane(Arc::clone(self));
         self.comes_back();
         while !self.is_over(orb) {
             match self.turn(orb, &home) {
-                Ok(Turn::Served) => since = since.map(|_| Instant::now()),
+                Ok(Turn::Served) => since = since.map(|_| clock::now()),
                 Ok(Turn::Nothing) if self.is_idle(since) && self.handed_on.is_empty() => break,
                 Ok(Turn::Nothing) => {}
-                Err(_) => std::thread::sleep(TICK),
+                Err(_) => thread::sleep(TICK),
             }
             // A poller that always has something must not keep stalled ones alive.
             if self.is_time_to_look() {
@@ -374,7 +379,7 @@ impl Lane {
         }
     }
 
-    fn turn(self: &Arc<Self>, orb: &Orb, home: &Home) -> io::Result<Turn> {
+    fn turn(self: &Arc<Self>, orb: &impl Host, home: &Home) -> io::Result<Turn> {
         if self.lend_to_queues(orb) {
             return Ok(Turn::Served);
         }
@@ -409,7 +414,7 @@ impl Lane {
         Ok(Turn::Served)
     }
 
-    pub(super) fn serve_own(&self, orb: &Orb, home: &Home, connection: Connection) {
+    pub(super) fn serve_own(&self, orb: &impl Host, home: &Home, connection: Connection) {
         // Staying is for quiet times: with nobody left to lead, other
         // connections must not wait for this one's next request.
         let may_stay = || {
@@ -423,7 +428,7 @@ impl Lane {
     /// Serves a connection's requests; `may_stay` says whether to wait for further ones.
     pub(super) fn serve(
         &self,
-        orb: &Orb,
+        orb: &impl Host,
         home: &Home,
         mut connection: Connection,
         may_stay: impl Fn() -> bool,
@@ -441,7 +446,7 @@ impl Lane {
     }
 
     /// Lets a connection wait for its next request and a thread.
-    pub(super) fn park(&self, orb: &Orb, mut connection: Connection) {
+    pub(super) fn park(&self, orb: &(impl Parts + ?Sized), mut connection: Connection) {
         if connection.armed {
             return self.put(connection);
         }
@@ -459,7 +464,7 @@ impl Lane {
     /// Lets a connection wait that must not be read, though there may be
     /// something: it gets another chance with the next look.
     pub(super) fn put_off(&self, mut connection: Connection) {
-        connection.throttled = true;
+        connection.intake.throttled = true;
         if std::mem::take(&mut connection.armed) {
             self.disarm(&connection.link, connection.id);
         }
@@ -497,7 +502,7 @@ impl Lane {
 
     /// For one thread in each tick.
     fn is_time_to_look(&self) -> bool {
-        let now = oxorb_sys::clock::monotonic_nanoseconds();
+        let now = clock::monotonic_nanoseconds();
         let due = self.next_look.load(Ordering::Relaxed);
         let next = now + TICK.as_nanos() as u64;
         let (set, load) = (Ordering::Relaxed, Ordering::Relaxed);
@@ -508,14 +513,14 @@ impl Lane {
                 .is_ok()
     }
 
-    fn look_after_parked(&self, orb: &Orb) {
+    fn look_after_parked(&self, orb: &impl Parts) {
         let mut parked = self.parked();
         let ended: Vec<Connection> = parked
             .extract_if(|_, connection| connection.is_overdue(orb))
             .map(|(_, connection)| connection)
             .collect();
         let put_off: Vec<Connection> = parked
-            .extract_if(|_, connection| connection.throttled)
+            .extract_if(|_, connection| connection.intake.throttled)
             .map(|(_, connection)| connection)
             .collect();
         self.parked_count.store(parked.len(), Ordering::Relaxed);
@@ -528,7 +533,7 @@ impl Lane {
         }
     }
 
-    pub(super) fn end(&self, orb: &Orb, connection: Connection) {
+    pub(super) fn end(&self, orb: &(impl Parts + ?Sized), connection: Connection) {
         let _ = self.reactor.remove(&connection.link);
         leave(orb, connection);
     }
@@ -553,7 +558,7 @@ impl Lane {
         let limit = self.plan.dynamic_idle;
         since
             .zip(limit)
-            .is_some_and(|(since, limit)| since.elapsed() >= limit)
+            .is_some_and(|(since, limit)| clock::since(since) >= limit)
     }
 
     /// Whether no request waits for one of its threads.
@@ -575,14 +580,14 @@ impl Lane {
     }
 
     /// Starts a thread that takes over connections, where each has one.
-    pub(super) fn start_follower(self: &Arc<Self>, orb: &Orb) -> io::Result<()> {
+    pub(super) fn start_follower(self: &Arc<Self>, orb: &impl Host) -> io::Result<()> {
         self.spawn(orb, |lane, orb| {
             per_connection::follow(orb, &Home::Thread(Some(Arc::clone(lane))));
         })
     }
 
     /// Whether its threads have nothing more to do, ever.
-    pub(super) fn is_over(&self, orb: &Orb) -> bool {
+    pub(super) fn is_over(&self, orb: &impl Parts) -> bool {
         orb.registry().has_ended()
             || (self.is_stopping()
                 && self.nothing_waits()
@@ -608,7 +613,7 @@ impl Lane {
     pub(super) fn wait_ended(&self, until: Instant) -> bool {
         let mut alive = self.alive();
         while *alive > 0 {
-            let Some(left) = until.checked_duration_since(Instant::now()) else {
+            let Some(left) = until.checked_duration_since(clock::now()) else {
                 return false;
             };
             alive = self.changed.wait_timeout(alive, left).expect(UNPOISONED).0;

@@ -6,9 +6,9 @@ use oxorb_giop::Wire;
 use oxorb_transport::Link;
 
 use super::Sink;
+use super::client::Client;
 use super::connection::Lines;
-use super::registry::Client;
-use crate::Orb;
+use super::host::Keeper;
 use crate::conn::{Ended, Kept, Mailbox, Onward, Turn};
 
 /// Where the answer goes.
@@ -20,7 +20,7 @@ pub(crate) enum Line {
 /// A share of the connection that a request came over. While it exists the connection is not closed in order, so that
 /// neither its client nor shutdown gives the answer up.
 pub(crate) struct OverLink {
-    pub(super) orb: Orb,
+    pub(super) orb: Arc<dyn Keeper>,
     /// The connection's number in the registry.
     pub(super) connection: u64,
     /// The request's number.

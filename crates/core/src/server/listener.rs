@@ -1,6 +1,7 @@
 //! Listening endpoints and the threads that accept on them.
 
 use std::io;
+use std::num::NonZeroU32;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use oxorb_sys::thread::Purpose;
 use oxorb_transport::{Acceptor, Endpoint, Link, ListenError, Properties};
 
 use super::Sink;
+use super::host::Host;
 use super::lane::Lane;
 use super::per_connection;
 use super::registry::Refused;
@@ -18,7 +20,7 @@ use crate::lock::Mutex;
 use crate::policy::{self, ProtocolList};
 use crate::protocol::Protocol;
 use crate::sync::{atomic::Ordering, attributed::Thread, thread};
-use crate::{Incident, Orb, SetupError};
+use crate::{Incident, SetupError};
 
 const ACCEPTOR: &str = "oxorb-accept";
 
@@ -31,8 +33,32 @@ pub(crate) struct Listeners {
     open: Mutex<Vec<Listener>>,
     /// Who serves what comes; none: threads of connections.
     lane: OnceLock<Arc<Lane>>,
-    /// How connections are set up, if a policy says so.
-    protocols: Arc<OnceLock<ProtocolList>>,
+    setup: Arc<Setup>,
+}
+
+/// Properties of connections that are accepted, as far as policies name some.
+#[derive(Default)]
+struct Setup {
+    protocols: OnceLock<ProtocolList>,
+    bandwidth: OnceLock<NonZeroU32>,
+}
+
+impl Setup {
+    /// Gives a connection of the protocol with this tag its properties. A peer that is gone meanwhile is found out when
+    /// it is served.
+    fn apply(&self, link: &dyn Link, tag: u32, priority: Option<Priority>) {
+        if let Some(list) = self.protocols.get()
+            && let Some(place) = list.position(tag)
+        {
+            let _ = link.apply(&properties(&list[place].transport, priority));
+        }
+        if let Some(octets) = self.bandwidth.get() {
+            let _ = link.apply(&Properties {
+                bandwidth: Some(octets.get().into()),
+                ..Properties::default()
+            });
+        }
+    }
 }
 
 struct Listener {
@@ -46,12 +72,15 @@ impl Listeners {
     /// thread was started.
     pub(crate) fn open(
         &self,
-        orb: &Orb,
+        orb: &impl Host,
         endpoints: &[Endpoint],
         lane: impl FnOnce() -> io::Result<Option<Arc<Lane>>>,
     ) -> Result<Vec<Endpoint>, OpenError> {
         let open = |endpoint: &Endpoint| {
-            let protocol = orb.protocol_at(endpoint).map_err(OpenError::Setup)?;
+            let protocol = orb
+                .options()
+                .protocol_at(endpoint)
+                .map_err(OpenError::Setup)?;
             let acceptor = protocol.transport().listen(endpoint);
             let acceptor = acceptor.map_err(OpenError::Listen)?;
             Ok((Arc::clone(protocol), Arc::from(acceptor)))
@@ -68,16 +97,17 @@ impl Listeners {
             let thread = {
                 let (orb, acceptor, lane) = (orb.clone(), Arc::clone(&acceptor), lane.clone());
                 let tag = protocol.profile().tag();
-                let protocols = Arc::clone(&self.protocols);
+                let setup = Arc::clone(&self.setup);
                 let wire = Wire::of(protocol.messaging(), Version::V1_0); // any version understands the oldest
                 let builder = match &lane {
                     Some(lane) => lane.builder(orb.shared(), Purpose::Acceptor, ACCEPTOR),
                     None => orb
-                        .thread_factory()
+                        .shared()
+                        .threads
                         .builder(Purpose::Acceptor, ACCEPTOR, None),
                 };
                 builder
-                    .spawn(move || accept(&orb, &*acceptor, lane.as_ref(), tag, &protocols, wire))
+                    .spawn(move || accept(&orb, &*acceptor, lane.as_ref(), tag, &setup, wire))
                     .map_err(OpenError::Threads)?
             };
             self.open.lock().expect(UNPOISONED).push(Listener {
@@ -90,7 +120,12 @@ impl Listeners {
 
     /// How connections are set up that are accepted from now on. The first call decides.
     pub(crate) fn set_protocols(&self, protocols: ProtocolList) {
-        let _ = self.protocols.set(protocols);
+        let _ = self.setup.protocols.set(protocols);
+    }
+
+    /// Bounds the octets that leave in a second over each connection that is accepted from now on. The first call decides.
+    pub(crate) fn set_bandwidth(&self, octets: NonZeroU32) {
+        let _ = self.setup.bandwidth.set(octets);
     }
 
     /// After the last connection: the threads that served them end.
@@ -125,12 +160,22 @@ pub(crate) enum OpenError {
     Setup(SetupError),
 }
 
+impl From<OpenError> for SetupError {
+    fn from(error: OpenError) -> Self {
+        match error {
+            OpenError::Listen(error) => SetupError::Listen(error),
+            OpenError::Threads(error) => SetupError::Threads(error),
+            OpenError::Setup(error) => error,
+        }
+    }
+}
+
 fn accept(
-    orb: &Orb,
+    orb: &impl Host,
     acceptor: &dyn Acceptor,
     lane: Option<&Arc<Lane>>,
     tag: u32,
-    protocols: &OnceLock<ProtocolList>,
+    setup: &Setup,
     wire: Wire,
 ) {
     let priority = lane.and_then(|lane| lane.priority());
@@ -145,12 +190,7 @@ fn accept(
                 // A peer that vanishes silently would hold its place for ever; where the
                 // system does not offer this, `idle_timeout` does it.
                 let _ = link.apply(&orb.options().connection());
-                if let Some(list) = protocols.get()
-                    && let Some(place) = list.position(tag)
-                {
-                    // A peer that is gone meanwhile is found out when it is served.
-                    let _ = link.apply(&properties(&list[place].transport, priority));
-                }
+                setup.apply(&*link, tag, priority);
                 welcome(orb, acceptor.endpoint(), Arc::from(link), lane, wire);
             }
             Err(error) if error.kind() == io::ErrorKind::NotConnected => return,
@@ -160,7 +200,8 @@ fn accept(
                 if !short {
                     short = true;
                     let endpoint = || acceptor.endpoint().to_string();
-                    orb.note(Incident::AcceptPaused, endpoint, || error.to_string());
+                    orb.shared()
+                        .note(Incident::AcceptPaused, endpoint, || error.to_string());
                 }
                 make_room(orb);
                 thread::sleep(SHORTAGE_PAUSE);
@@ -172,7 +213,7 @@ fn accept(
 /// Gives a new connection to who will serve it. One that must not be is closed
 /// at once, in order, so that its client tries elsewhere.
 pub(crate) fn welcome(
-    orb: &Orb,
+    orb: &impl Host,
     endpoint: &Endpoint,
     link: Arc<dyn Link>,
     lane: Option<&Arc<Lane>>,
@@ -184,23 +225,25 @@ pub(crate) fn welcome(
     };
     if !access.admits(link.identity()) {
         let at = || format!("at {endpoint}");
-        orb.note(Incident::AccessDenied, || link.peer(), at);
+        orb.shared()
+            .note(Incident::AccessDenied, || link.peer(), at);
         return turn_away(link, wire);
     }
     let admitted = match orb.registry().admit(&link, orb.options()) {
         Ok(admitted) => admitted,
         Err(refused) => {
             if let Refused::Limit(incident) = refused {
-                orb.note(incident, || link.peer(), String::new);
+                orb.shared().note(incident, || link.peer(), String::new);
             }
             return turn_away(link, wire);
         }
     };
     if let Some(peer) = &admitted.purged {
-        orb.note(Incident::Purged, || peer.clone(), String::new);
+        orb.shared()
+            .note(Incident::Purged, || peer.clone(), String::new);
     }
-    orb.watch().accepted.fetch_add(1, Ordering::Relaxed);
-    admitted.status.speak(wire, &orb.options().limits);
+    orb.shared().watch.accepted.fetch_add(1, Ordering::Relaxed);
+    admitted.status.speak(wire);
     let id = admitted.id;
     let taken = match lane {
         Some(lane) => lane.adopt(orb, admitted, Arc::clone(&link)),
@@ -213,9 +256,9 @@ pub(crate) fn welcome(
 }
 
 /// There are no descriptors left: an idle connection gives its one.
-fn make_room(orb: &Orb) {
+fn make_room(orb: &impl Host) {
     if let Some(peer) = orb.registry().purge_one() {
-        orb.note(Incident::Purged, || peer, String::new);
+        orb.shared().note(Incident::Purged, || peer, String::new);
     }
 }
 

@@ -5,13 +5,13 @@
 //!   -> a thread of its own          (per_connection.rs), or
 //!      one of a few of a lane       (lane.rs): stays while the link is busy; reserve.rs: when all are
 //!                                    reactor.rs: how they wait
-//!      (or it reads for others:     assign.rs, filter.rs, queue.rs, modules.rs)
+//!      (or it reads for others:     assign.rs, queue.rs, modules.rs)
 //!        -> Connection::serve       (connection.rs) octets -> whole messages
 //!             -> dispatch           (dispatch.rs)   message -> Upcall -> Adapter -> Outcome
 //!                  -> Sink          (sink.rs)       reply octets, one write, same thread
 //! ```
 //!
-//! A thread that waits for a reply inside an upcall lets a stand-in (stand_in.rs)
+//! A thread that waits for a reply inside an upcall lets a takeover thread (takeover_thread.rs)
 //! read its connection if something comes there. Where a client has several
 //! requests under way over one connection, another thread reads it while one
 //! runs (side_by_side.rs, takeover.rs; home.rs and followers.rs: which).
@@ -25,17 +25,18 @@
 
 mod admission;
 mod assign;
-mod both_ways;
+mod client;
 mod connection;
 mod current_lane;
 mod dispatch;
-#[cfg(not(all(test, feature = "model")))]
+#[cfg(not(all(test, any(feature = "model", feature = "simulation"))))]
 mod epoll;
-mod filter;
 mod followers;
 mod gather;
 mod handed_on;
 mod home;
+mod host;
+mod intake;
 mod lane;
 mod lane_memory;
 mod large_replies;
@@ -51,41 +52,48 @@ mod rate_groups;
 mod reactor;
 mod registry;
 mod reserve;
+mod serving_context;
+mod session;
 mod share;
 mod side;
 mod side_by_side;
 mod sink;
-mod stand_in;
 mod status;
 mod takeover;
+mod takeover_thread;
 mod threadpool;
 
+pub(crate) use connection::Connection;
 pub use current_lane::CurrentLane;
-pub(crate) use dispatch::{serve_local, upcall};
+pub(crate) use dispatch::{dispatch, serve_local, upcall};
 pub(crate) use followers::Followers;
+pub(crate) use home::Home;
+pub(crate) use host::{Host, Keeper, Parts};
 pub(crate) use lane::{Lane, serving_lane};
 pub use lane_memory::{LaneMemory, MessageBuffers};
 pub(crate) use line::Line;
+pub(crate) use listener::Listeners;
 #[cfg(all(test, feature = "model"))]
 pub(crate) use listener::welcome;
-pub(crate) use listener::{Listeners, OpenError};
 pub(crate) use modules::DispatchingModules;
 pub(crate) use per_connection::start_both_ways;
 #[cfg(all(test, feature = "model"))]
 pub(crate) use queue::Queue;
 pub use rate_groups::RateGroup;
-#[cfg(all(test, feature = "model"))]
+#[cfg(all(test, any(feature = "model", feature = "simulation")))]
 pub(crate) use reactor::{Armed, Reactor, Watch};
 pub(crate) use registry::Registry;
+pub use serving_context::request_is_cancelled;
+pub(crate) use serving_context::{afford, encodes, pool as pool_of_request, values_of_request};
+pub(crate) use session::{Caller, Next};
 pub(crate) use share::Values;
 pub(crate) use side::ServerSide;
 pub use sink::Sink;
-pub use stand_in::request_is_cancelled;
-pub(crate) use stand_in::{afford, encodes, pool as pool_of_request, values_of_request};
 pub(crate) use takeover::Takeover;
 #[cfg(all(test, feature = "model"))]
 pub(crate) use takeover::look;
-pub(crate) use threadpool::{LaneOf, OwnAddress, Pools};
+pub(crate) use takeover_thread::start as start_takeover;
+pub(crate) use threadpool::Pools;
 pub use threadpool::{
     QueueOrder, RequestBuffering, Threadpool, ThreadpoolError, ThreadpoolLane, ThreadpoolLanes,
 };

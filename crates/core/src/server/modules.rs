@@ -18,14 +18,15 @@ use oxorb_giop::Request;
 use oxorb_object::{Qos, SystemException};
 use oxorb_rt::Priority;
 use oxorb_sched::queue::{Full, Taken, Timing};
-use oxorb_sys::clock::monotonic_nanoseconds;
 use oxorb_sys::schedule::Reservation;
 
 use super::assign::Detached;
 use super::home::Home;
+use super::host::Host;
+use crate::clock::monotonic_nanoseconds;
 use crate::scheduler::{Enforcer, arrived_at};
 use crate::shared::Shared;
-use crate::{Incident, Modules, Orb, raise};
+use crate::{Incident, Modules, raise};
 
 /// All modules of one ORB.
 pub(crate) struct DispatchingModules {
@@ -113,11 +114,11 @@ impl DispatchingModules {
     /// TRANSIENT: it would not be in time.
     pub(super) fn admit(
         &self,
-        orb: &Orb,
+        orb: &impl Host,
         request: &Request<'_>,
         key: &[u8],
     ) -> Result<Option<Due>, SystemException> {
-        let scheduled = orb.adapter().and_then(|adapter| adapter.scheduled(key));
+        let scheduled = orb.scheduled(key);
         let Some(row) = scheduled.and_then(|scheduled| scheduled.find(request.operation)) else {
             return Ok(None);
         };
@@ -233,7 +234,7 @@ impl Worker {
         let done = Done(self, row);
         if let Some(priority) = self.priority {
             // Asks the kernel once for each thread; what it may not have is told there.
-            let _ = job.request.orb().set_thread_priority(priority);
+            let _ = job.request.shared().priorities().set(priority);
         }
         match taken {
             Taken::Due(job) => job.serve(),
@@ -259,14 +260,16 @@ impl Worker {
             format!("waited for {waited} ns")
         };
         job.request
-            .orb()
+            .shared()
             .note(Incident::DispatchedLate, name, waited);
     }
 }
 
 impl Job {
     fn serve(self) {
-        arrived_at(self.arrived, || self.request.serve(&Home::Thread(None)));
+        arrived_at(self.arrived, || {
+            self.request.serve_alone(&Home::Thread(None))
+        });
     }
 }
 

@@ -9,8 +9,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use super::client::Client;
 use super::large_replies::Change;
-use super::registry::Client;
 use super::share::Limits;
 use crate::options::Options;
 

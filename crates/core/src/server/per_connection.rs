@@ -10,9 +10,9 @@ use oxorb_transport::Link;
 use super::connection::{Connection, Served};
 use super::followers::Followers;
 use super::home::Home;
+use super::host::{Host, Parts};
 use super::registry::Admitted;
 use crate::Options;
-use crate::Orb;
 use crate::conn::{Calls, Turn};
 
 /// How often a thread that waits looks whether its client stalls in mid-message.
@@ -22,7 +22,11 @@ const TICK: Duration = Duration::from_secs(2);
 const NAME: &str = "oxorb-conn";
 
 /// Starts the thread of one connection.
-pub(crate) fn start(orb: &Orb, admitted: Admitted, link: Arc<dyn Link>) -> std::io::Result<()> {
+pub(crate) fn start(
+    orb: &impl Host,
+    admitted: Admitted,
+    link: Arc<dyn Link>,
+) -> std::io::Result<()> {
     link.set_write_timeout(Some(orb.options().stall_timeout))?;
     let connection = Connection::new(orb.options(), admitted, link, Some(0));
     connection.can_be_taken_over(orb, &Home::Thread(None));
@@ -32,7 +36,7 @@ pub(crate) fn start(orb: &Orb, admitted: Admitted, link: Arc<dyn Link>) -> std::
 /// Starts the thread that reads a connection which this side opened, and over
 /// which requests come, too.
 pub(crate) fn start_both_ways(
-    orb: &Orb,
+    orb: &impl Host,
     admitted: Admitted,
     link: Arc<dyn Link>,
     turn: Arc<Turn>,
@@ -43,9 +47,9 @@ pub(crate) fn start_both_ways(
     spawn(orb, connection)
 }
 
-fn spawn(orb: &Orb, connection: Connection) -> std::io::Result<()> {
+fn spawn(orb: &impl Host, connection: Connection) -> std::io::Result<()> {
     let orb = orb.clone();
-    let threads = Arc::clone(orb.thread_factory());
+    let threads = Arc::clone(&orb.shared().threads);
     threads
         .spawn(Purpose::Connection, NAME, None, move || {
             begin(&orb, &Home::Thread(None), connection);
@@ -54,9 +58,9 @@ fn spawn(orb: &Orb, connection: Connection) -> std::io::Result<()> {
 }
 
 /// Starts a thread that takes over connections.
-pub(super) fn start_follower(orb: &Orb) -> std::io::Result<()> {
+pub(super) fn start_follower(orb: &impl Host) -> std::io::Result<()> {
     let orb = orb.clone();
-    let threads = Arc::clone(orb.thread_factory());
+    let threads = Arc::clone(&orb.shared().threads);
     threads
         .spawn(Purpose::Connection, NAME, None, move || {
             follow(&orb, &Home::Thread(None));
@@ -65,7 +69,7 @@ pub(super) fn start_follower(orb: &Orb) -> std::io::Result<()> {
 }
 
 /// Runs the thread of a connection; after a takeover it serves other connections.
-pub(super) fn begin(orb: &Orb, home: &Home, connection: Connection) {
+pub(super) fn begin(orb: &impl Host, home: &Home, connection: Connection) {
     let handed_over = run(orb, home, connection);
     let joins = |home: &Home| home.followers(orb).is_some_and(Followers::join);
     if handed_over && joins(home) {
@@ -74,7 +78,7 @@ pub(super) fn begin(orb: &Orb, home: &Home, connection: Connection) {
 }
 
 /// Runs a thread that takes over connections.
-pub(super) fn follow(orb: &Orb, home: &Home) {
+pub(super) fn follow(orb: &impl Host, home: &Home) {
     let Some(followers) = home.followers(orb) else {
         return;
     };
@@ -90,8 +94,8 @@ pub(super) fn tick(options: &Options) -> Duration {
         .min(options.idle_timeout.unwrap_or(TICK))
 }
 
-/// What a stand-in thread does: serves a connection whose thread waits inside an upcall.
-pub(super) fn stand_in(orb: &Orb, home: &Home, connection: Connection) {
+/// What a takeover thread does: serves a connection whose thread waits inside an upcall.
+pub(super) fn take_over(orb: &impl Host, home: &Home, connection: Connection) {
     if let Home::Lane(lane) = home {
         lane.enter_unreserved(orb.shared());
     }
@@ -99,7 +103,7 @@ pub(super) fn stand_in(orb: &Orb, home: &Home, connection: Connection) {
 }
 
 /// Serves a connection until it ends, is given back or taken over; whether that.
-fn run(orb: &Orb, home: &Home, mut connection: Connection) -> bool {
+fn run(orb: &impl Host, home: &Home, mut connection: Connection) -> bool {
     let mut handed_over = false;
     crate::within::mark_server_thread();
     loop {
@@ -143,7 +147,7 @@ fn run(orb: &Orb, home: &Home, mut connection: Connection) -> bool {
 }
 
 /// A thread is done with a connection; the last one closes it.
-pub(super) fn leave(orb: &Orb, mut connection: Connection) {
+pub(super) fn leave(orb: &(impl Parts + ?Sized), mut connection: Connection) {
     let id = connection.id;
     if connection.lines.status.leave() {
         connection.close(orb);

@@ -6,10 +6,11 @@
 
 use std::cmp::{Ordering as Order, Reverse};
 use std::collections::{BinaryHeap, VecDeque};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use oxorb_object::Urgency;
 
+use crate::clock;
 use crate::lock::Mutex;
 use crate::sync::{
     Condvar, MutexGuard,
@@ -155,13 +156,13 @@ impl<T> Queue<T> {
 
     /// The next request; waits for it at most so long, and not once there will be [none](Self::has_ended) any more.
     pub(crate) fn wait(&self, limit: Duration) -> Option<T> {
-        let until = Instant::now() + limit;
+        let until = clock::now() + limit;
         let mut state = self.state();
         loop {
             if let Some(next) = self.next(&mut state) {
                 return Some(next);
             }
-            let left = until.saturating_duration_since(Instant::now());
+            let left = until.saturating_duration_since(clock::now());
             if left.is_zero() || state.closed && self.is_idle() {
                 return None;
             }

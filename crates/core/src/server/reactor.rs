@@ -1,7 +1,7 @@
 //! What tells the threads of a lane which of its connections have something to read (A16.2).
 
 use std::io;
-#[cfg(not(all(test, feature = "model")))]
+#[cfg(not(all(test, any(feature = "model", feature = "simulation"))))]
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use oxorb_transport::Link;
 
 use crate::ReactorChoice;
 
-#[cfg(not(all(test, feature = "model")))]
+#[cfg(not(all(test, any(feature = "model", feature = "simulation"))))]
 use super::epoll::{BusyPoll, Epoll};
 
 /// Watches links. Each is *armed*, for one report: the thread that gets it has the link to itself until somebody arms it
@@ -41,12 +41,12 @@ pub(crate) trait Reactor: Send + Sync {
     }
 
     /// What another poller can watch, to be told that there is something to report.
-    #[cfg(not(all(test, feature = "model")))]
+    #[cfg(not(all(test, any(feature = "model", feature = "simulation"))))]
     fn poll_fd(&self) -> Option<BorrowedFd<'_>>;
 
-    /// The same within a model.
-    #[cfg(all(test, feature = "model"))]
-    fn model(&self) -> crate::model::reactor::ModelReactor;
+    /// Returns this reactor within a model or a simulation.
+    #[cfg(all(test, any(feature = "model", feature = "simulation")))]
+    fn model(&self) -> crate::sync::OtherReactor;
 
     /// Watches another reactor, or ceases for the time being: a lane that has run out of threads.
     fn watch(&self, other: &dyn Reactor, token: Token, how: Watch) -> io::Result<()>;
@@ -71,12 +71,12 @@ pub(crate) enum Watch {
 
 /// The one that was chosen.
 pub(super) fn make(choice: ReactorChoice) -> io::Result<Box<dyn Reactor>> {
-    #[cfg(all(test, feature = "model"))]
+    #[cfg(all(test, any(feature = "model", feature = "simulation")))]
     {
         let _ = choice;
-        Ok(Box::<crate::model::reactor::ModelReactor>::default())
+        Ok(Box::<crate::sync::OtherReactor>::default())
     }
-    #[cfg(not(all(test, feature = "model")))]
+    #[cfg(not(all(test, any(feature = "model", feature = "simulation"))))]
     match choice {
         ReactorChoice::Epoll => Ok(Box::new(Epoll::new()?)),
         ReactorChoice::BusyPoll { at_most } => Ok(Box::new(BusyPoll::new(at_most)?)),

@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 
 use oxorb_transport::{Link, PeerId};
 
+use super::client::Client;
 use super::lane::Lane;
-use super::owed;
-use super::share::Share;
 use super::status::Status;
+use crate::clock;
 use crate::lock::Mutex;
 use crate::sync::{
     Condvar, MutexGuard,
-    atomic::{AtomicBool, AtomicUsize, Ordering},
+    atomic::{AtomicBool, Ordering},
 };
 use crate::{Incident, Options};
 
@@ -46,20 +46,6 @@ struct Entry {
     status: Arc<Status>,
     /// The threadpool whose connection it is; 0: the ORB's own.
     pool: u32,
-}
-
-/// All connections of one client, as their transports know it: of one network address, or one user.
-#[derive(Debug, Default)]
-pub(crate) struct Client {
-    /// Changed under the registry's lock only.
-    connections: AtomicUsize,
-    /// Connections that were told to end and have not yet; part of `connections`, and changed under the
-    /// registry's lock only.
-    ending: AtomicUsize,
-    /// Requests that are being served.
-    running: AtomicUsize,
-    /// Memory that they cost.
-    pub(super) share: Share,
 }
 
 /// Findings of [`Registry::long_running`].
@@ -107,7 +93,7 @@ impl Default for Registry {
             state: Mutex::default(),
             closing: AtomicBool::new(false),
             changed: Condvar::new(),
-            began: Instant::now(),
+            began: clock::now(),
         }
     }
 }
@@ -248,7 +234,7 @@ impl Registry {
     }
 
     fn now(&self) -> u64 {
-        self.began.elapsed().as_millis() as u64 + 1
+        clock::since(self.began).as_millis() as u64 + 1
     }
 
     /// A connection belongs to a threadpool.
@@ -302,8 +288,9 @@ impl Registry {
             if status.idle_since.load(Ordering::Relaxed) == 0 {
                 look.busy = true;
                 look.stream &= status.streams();
+                // One that idles wakes the thread with what comes next.
+                look.shared |= status.is_shared();
             }
-            look.shared |= status.is_shared();
             match status.look() {
                 Some((request, true)) => {
                     let (link, status) = (Arc::clone(&entry.link), Arc::clone(status));
@@ -396,7 +383,7 @@ impl Registry {
             state = match until {
                 None => self.changed.wait(state).expect(UNPOISONED),
                 Some(until) => {
-                    let Some(left) = until.checked_duration_since(Instant::now()) else {
+                    let Some(left) = until.checked_duration_since(clock::now()) else {
                         return false;
                     };
                     self.changed.wait_timeout(state, left).expect(UNPOISONED).0
@@ -415,28 +402,6 @@ impl Registry {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().expect(UNPOISONED)
-    }
-}
-
-impl Client {
-    /// Counts a request in, unless there are `limit` already.
-    pub(crate) fn begin(&self, limit: usize) -> bool {
-        let admitted = self.running.fetch_add(1, Ordering::Relaxed) < limit;
-        if !admitted {
-            self.end();
-        }
-        admitted
-    }
-
-    /// A request that was counted in has ended.
-    pub(crate) fn end(&self) {
-        self.running.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-impl Drop for Client {
-    fn drop(&mut self) {
-        owed::forget(self);
     }
 }
 

@@ -6,7 +6,7 @@
 //! | a thread of a lower lane is *borrowed*: raised for one connection's turn, then restored | two system calls |
 //! | requests are *buffered*: read and queued up to a limit, then answered TRANSIENT | two system calls |
 //! | requests wait in the sockets | nothing |
-//! | a call goes out over a connection of the lane: a *stand-in* reads that until it is answered | starting a thread |
+//! | a call goes out over a connection of the lane: a *takeover thread* reads that until it is answered | starting a thread |
 //!
 //! A poller can be watched by another one. A lane that has run out arms its poller in that of the next lower lane,
 //! whose thread, woken by it, takes the upper lane's connection; and if that lane has run out as well, its own poller
@@ -15,7 +15,7 @@
 
 use std::io;
 use std::sync::{Arc, OnceLock, Weak};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use oxorb_giop::{Header, MessageType};
 use oxorb_sys::poll::Token;
@@ -24,16 +24,19 @@ use oxorb_sys::thread::Purpose;
 use super::assign::Work;
 use super::connection::{Ahead, Connection};
 use super::home::Home;
+use super::host::{Host, Keeper};
 use super::lane::Lane;
 use super::queue::Queue;
 use super::reactor::{self, Reactor, Watch};
-use super::stand_in;
+use super::takeover_thread;
 use super::threadpool::QueueOrder;
 use crate::ReactorChoice;
 use crate::Serving;
+use crate::clock;
 use crate::shared::Shared;
 use crate::sync::atomic::Ordering;
-use crate::{Incident, Orb, raise};
+use crate::sync::thread;
+use crate::{Incident, raise};
 
 /// Tokens from here on are lanes that have run out; below are connections.
 const BORROWERS: u64 = 1 << 63;
@@ -102,7 +105,7 @@ pub(super) fn lend(lanes: &[Arc<Lane>]) -> io::Result<()> {
 impl Lane {
     /// A thread has something to do; if it was the last to wait, help is called.
     #[inline]
-    pub(super) fn goes(self: &Arc<Self>, orb: &Orb) {
+    pub(super) fn goes(self: &Arc<Self>, orb: &impl Host) {
         if self.waiting.fetch_sub(1, Ordering::SeqCst) == 1 && !self.grow(orb) {
             self.call_for_help();
         }
@@ -117,7 +120,7 @@ impl Lane {
     }
 
     /// Starts a dynamic thread, if there may be one more.
-    fn grow(self: &Arc<Self>, orb: &Orb) -> bool {
+    fn grow(self: &Arc<Self>, orb: &impl Host) -> bool {
         let limit = self.plan.dynamic_threads;
         let one_more = |threads| (threads < limit).then_some(threads + 1);
         if limit == 0
@@ -130,7 +133,7 @@ impl Lane {
             return false;
         }
         let started = self.spawn(orb, |lane, orb| {
-            lane.work(orb, Some(Instant::now()));
+            lane.work(orb, Some(clock::now()));
             lane.dynamic.fetch_sub(1, Ordering::SeqCst);
         });
         if started.is_err() {
@@ -139,25 +142,26 @@ impl Lane {
         started.is_ok()
     }
 
-    /// An answer is awaited over a connection: a stand-in reads it where it waits for a thread of the lane and all of
+    /// An answer is awaited over a connection: a takeover thread reads it where it waits for a thread of the lane and all of
     /// those are in requests, which may wait for such answers themselves.
-    pub(crate) fn awaits_answer(self: &Arc<Self>, orb: &Orb, id: u64) {
+    pub(crate) fn awaits_answer(self: &Arc<Self>, orb: &Arc<dyn Keeper>, id: u64) {
         let runs_out = self.waiting.load(Ordering::SeqCst) == 0;
-        if !runs_out || self.plan.serving != Serving::Reader || !stand_in::take_room() {
+        if !runs_out || self.plan.serving != Serving::Reader || !takeover_thread::take_room() {
             return;
         }
         let Some(mut connection) = self.take(id) else {
-            return stand_in::give_room();
+            return takeover_thread::give_room();
         };
         connection.armed = false;
         self.disarm(&connection.link, id);
         let builder = self.builder(orb.shared(), Purpose::Takeover, "oxorb-stand-in");
         let home = Home::Lane(Arc::clone(self));
-        let started = stand_in::start(builder, orb, home, connection, stand_in::give_room);
+        let started =
+            Arc::clone(orb).take_over(builder, home, connection, takeover_thread::give_room);
         if let Err(back) = started {
-            stand_in::give_room();
+            takeover_thread::give_room();
             if let Some(connection) = back {
-                self.park(orb, *connection);
+                self.park(&**orb, *connection);
             }
         }
     }
@@ -189,7 +193,7 @@ impl Lane {
     }
 
     /// A thread of a lower lane serves one connection of this one, at this one's priority.
-    pub(super) fn lent(self: &Arc<Self>, orb: &Orb) {
+    pub(super) fn lent(self: &Arc<Self>, orb: &impl Host) {
         let _raised = self.raise(orb.shared());
         let token = self.reactor.wait_one(Duration::ZERO);
         // Before the work: there may be more of it, and more threads to lend.
@@ -206,7 +210,7 @@ impl Lane {
     }
 
     /// A thread of this lane serves a buffered request of a higher one, if there is any.
-    pub(super) fn lend_to_queues(self: &Arc<Self>, orb: &Orb) -> bool {
+    pub(super) fn lend_to_queues(self: &Arc<Self>, orb: &impl Host) -> bool {
         let Some(uppers) = self.reserve.borrowers.get() else {
             return false;
         };
@@ -224,7 +228,7 @@ impl Lane {
             let _raised = upper.raise(orb.shared());
             match work {
                 Work::Connection(connection) => upper.serve_lent(orb, connection),
-                Work::Request(request) => request.serve(&Home::Lane(Arc::clone(&upper))),
+                Work::Request(request) => request.serve(orb, &Home::Lane(Arc::clone(&upper))),
             }
         }
         self.comes_back();
@@ -235,13 +239,13 @@ impl Lane {
         shared.priorities().raise(self.plan.priority?, None).ok()
     }
 
-    fn serve_lent(self: &Arc<Self>, orb: &Orb, connection: Connection) {
+    fn serve_lent(self: &Arc<Self>, orb: &impl Host, connection: Connection) {
         let home = Home::Lane(Arc::clone(self));
         self.serve(orb, &home, connection, || false);
     }
 
     /// Starts the thread that reads requests while all others are busy, where the lane buffers.
-    pub(super) fn start_reader(self: &Arc<Self>, orb: &Orb) -> io::Result<()> {
+    pub(super) fn start_reader(self: &Arc<Self>, orb: &impl Host) -> io::Result<()> {
         let Some(reader) = &self.reserve.reader else {
             return Ok(());
         };
@@ -253,13 +257,13 @@ impl Lane {
                 match reader.wait_one(TICK) {
                     Ok(Some(_)) => lane.read_ahead(orb, queue),
                     Ok(None) => {}
-                    Err(_) => std::thread::sleep(TICK),
+                    Err(_) => thread::sleep(TICK),
                 }
             }
         })
     }
 
-    fn read_ahead(self: &Arc<Self>, orb: &Orb, queue: &Queue<Work>) {
+    fn read_ahead(self: &Arc<Self>, orb: &impl Host, queue: &Queue<Work>) {
         while self.waiting.load(Ordering::SeqCst) == 0
             && let Ok(Some(Token(id))) = self.reactor.wait_one(Duration::ZERO)
         {
@@ -278,7 +282,7 @@ impl Lane {
     }
 
     /// Has the requests of a connection wait in the lane while its thread runs another one. Not for threads that serve.
-    pub(super) fn buffer_taken(self: &Arc<Self>, orb: &Orb, connection: Connection) {
+    pub(super) fn buffer_taken(self: &Arc<Self>, orb: &impl Host, connection: Connection) {
         if let Some(queue) = &self.queue {
             self.buffer(orb, queue, connection);
         }
@@ -286,7 +290,7 @@ impl Lane {
 
     /// Queues the requests of a connection that are here, each by itself where several may run side by side, or refuses
     /// them.
-    fn buffer(self: &Arc<Self>, orb: &Orb, queue: &Queue<Work>, mut connection: Connection) {
+    fn buffer(self: &Arc<Self>, orb: &impl Host, queue: &Queue<Work>, mut connection: Connection) {
         let home = Home::Lane(Arc::clone(self));
         loop {
             match connection.read_ahead(orb) {
@@ -311,7 +315,8 @@ impl Lane {
                         return self.wake_somebody();
                     }
                     let detail = || format!("a request of {octets} octets");
-                    orb.note(Incident::BufferFull, || connection.link.peer(), detail);
+                    orb.shared()
+                        .note(Incident::BufferFull, || connection.link.peer(), detail);
                     if !connection.refuse_next(orb.options(), raise::REQUESTS_BUFFERED) {
                         return self.end(orb, connection);
                     }

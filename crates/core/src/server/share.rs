@@ -13,11 +13,12 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use super::client::Client;
 use super::large_replies::LargeReplies;
 use super::owed;
-use super::registry::Client;
+use crate::clock;
 use crate::lock::Mutex;
 use crate::options::Options;
 use crate::sync::Condvar;
@@ -180,12 +181,12 @@ impl Share {
     /// number of the turn.
     fn encodes(&self) -> u64 {
         let mut turns = self.encoding.lock().expect(UNPOISONED);
-        let (mut seen, mut until) = (turns.last, Instant::now() + ENCODING);
+        let (mut seen, mut until) = (turns.last, clock::now() + ENCODING);
         while turns.taken {
             if turns.last != seen {
-                (seen, until) = (turns.last, Instant::now() + ENCODING);
+                (seen, until) = (turns.last, clock::now() + ENCODING);
             }
-            let Some(left) = until.checked_duration_since(Instant::now()) else {
+            let Some(left) = until.checked_duration_since(clock::now()) else {
                 break;
             };
             let waited = self.encoded.wait_timeout(turns, left);
@@ -512,7 +513,7 @@ mod tests {
             .iter_mut()
             .map(|buffer| buffer.keep(64 << 10, &options));
         assert_eq!(kept.filter(|kept| *kept).count(), 16);
-        assert!(!buffers[0].keep(4 << 20, &options), "above KeptCapacity");
+        assert!(!buffers[0].keep(10 << 20, &options), "above KeptCapacity");
         assert!(!buffers[0].covers(64 << 10));
         assert!(buffers[19].keep(64 << 10, &options), "there is room again");
         assert!(buffers[19].covers(64 << 10));

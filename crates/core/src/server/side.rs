@@ -1,19 +1,20 @@
 //! The server half of an ORB: what it listens at, and who serves what comes.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use oxorb_transport::Address;
 
-use super::{DispatchingModules, Followers, Listeners, OwnAddress, Pools, Registry, Takeover};
-use crate::Adapter;
+use super::{Connection, DispatchingModules, Followers, Listeners, Pools, Registry, Takeover};
 use crate::lock::Mutex;
+use crate::own_address::OwnAddress;
 use crate::published::PublishedAddress;
+use crate::setup_error::SetupError;
+use crate::shared::Shared;
 use crate::sync::MutexGuard;
 
 /// State of the server half.
 #[derive(Default)]
 pub(crate) struct ServerSide {
-    pub(crate) adapter: OnceLock<Arc<dyn Adapter>>,
     pub(crate) listeners: Listeners,
     /// Addresses of the ORB; opened when the first object needs one.
     pub(crate) published: OnceLock<Vec<PublishedAddress>>,
@@ -21,7 +22,7 @@ pub(crate) struct ServerSide {
     pub(crate) pools: Pools,
     pub(crate) registry: Registry,
     /// Threads that take over connections that have threads of their own.
-    pub(crate) followers: Followers,
+    pub(crate) followers: Followers<Connection>,
     pub(crate) takeover: Takeover,
     /// Dispatching modules of the run-time scheduler; started before the first connection is accepted.
     pub(crate) modules: OnceLock<Option<DispatchingModules>>,
@@ -34,6 +35,16 @@ impl ServerSide {
         self.modules.get()?.as_ref()
     }
 
+    /// Starts the dispatching modules, if that has not happened yet.
+    pub(crate) fn start_modules(&self, shared: &Shared) -> Result<(), SetupError> {
+        if self.modules.get().is_none() {
+            let started = DispatchingModules::start(shared).map_err(SetupError::Threads)?;
+            // If somebody was quicker, these end unused.
+            let _ = self.modules.set(started);
+        }
+        Ok(())
+    }
+
     /// For as long as the guard lives, nobody else opens endpoints.
     pub(crate) fn opening(&self) -> MutexGuard<'_, ()> {
         self.opening
@@ -43,7 +54,7 @@ impl ServerSide {
 
     /// Returns which of our addresses one is.
     pub(crate) fn own_address(&self, address: &Address) -> OwnAddress {
-        let own = |at: &PublishedAddress| at.address == *address;
+        let own = |at: &PublishedAddress| address.leads_to(&at.address);
         let published = self.published.get();
         if published.is_some_and(|addresses| addresses.iter().any(own)) {
             return OwnAddress::Orb;
@@ -57,9 +68,6 @@ impl ServerSide {
         self.pools.close();
         self.registry.close();
         self.takeover.wake();
-        if let Some(adapter) = self.adapter.get() {
-            adapter.closing();
-        }
     }
 
     /// Ends the threads, after the last request.
@@ -67,8 +75,5 @@ impl ServerSide {
         self.listeners.end();
         self.followers.end();
         self.pools.end();
-        if let Some(adapter) = self.adapter.get() {
-            adapter.close();
-        }
     }
 }

@@ -15,133 +15,88 @@
 
 use std::sync::Arc;
 
-use oxorb_giop::{Inbox, Message, MessageType, Response};
+use oxorb_giop::{Inbox, Message, Response};
 
+use super::assign;
 use super::connection::Connection;
-use super::dispatch::{Next, dispatch};
+use super::host::Host;
+use super::serving_context::{Served, ServingContext, UNPOISONED, finished, is_upcall};
+use super::session::Next;
 use super::share::SMALL;
-use super::stand_in::{Desk, UNPOISONED};
-use super::status::Status;
-use super::{Sink, assign};
 use crate::Options;
-use crate::Orb;
+use crate::clock;
 
-impl Desk {
-    /// Serves the message that the inbox announces.
-    #[inline(always)]
-    pub(super) fn run(&self, orb: &Orb, status: &Status, sink: &mut Sink) -> Next {
-        let inbox = self.inbox.borrow();
-        let announced = inbox.as_ref().expect("a connection is being served");
-        let frame = announced.frame();
-        if announced.mid_message() || status.is_shared() || !is_upcall(frame.header.kind) {
-            drop(inbox);
-            return self.run_among_others(orb, status, sink);
-        }
-        if self.detached.get() {
-            drop(inbox);
-            return self.run_detached(orb, status, sink);
-        }
-        self.running.set(status.begins(frame.request_id()));
-        let next = self.upcall(orb, announced, &frame, sink);
-        match self.take_back(status) {
-            true => next,
-            false => self.finished(status, frame.request_id()),
-        }
-    }
-
-    /// From now on nobody takes the connection over. Whether this thread still has it.
-    #[inline]
-    pub(super) fn take_back(&self, status: &Status) -> bool {
-        match self.running.replace(0) {
-            0 => !self.handed_over.get(),
-            word if status.ends(word) => true,
-            _ => {
-                self.handed_over.set(true);
-                false
+impl Connection {
+    /// Runs a request as [`run`](Self::run) does, where more has arrived or may at any time, or another thread has read
+    /// it.
+    #[cold]
+    pub(super) fn run_among_others(&mut self, orb: &impl Host, context: &ServingContext) -> Next {
+        let frame = self.inbox.frame();
+        let (kind, id) = (frame.header.kind, frame.request_id());
+        if context.detached.get() {
+            self.run_announced(orb, context);
+            if let Some(turn) = self.lines.status.turn() {
+                turn.finish(id);
             }
+            return Next::Close;
         }
-    }
-
-    #[cold]
-    fn finished(&self, status: &Status, request: u32) -> Next {
-        status.goes_no_more(request);
-        self.needs_no_stand_in();
-        Next::Close
-    }
-
-    /// A request that another thread has read.
-    #[cold]
-    fn run_detached(&self, orb: &Orb, status: &Status, sink: &mut Sink) -> Next {
-        let inbox = self.inbox.borrow();
-        let announced = inbox.as_ref().expect("a connection is being served");
-        self.upcall(orb, announced, &announced.frame(), sink);
-        if let (Some(id), Some(turn)) = (self.request_id(), status.turn()) {
-            turn.finish(id);
-        }
-        Next::Close
-    }
-
-    /// Runs a request as [`run`](Self::run) does, where more has arrived or may at any time.
-    #[cold]
-    fn run_among_others(&self, orb: &Orb, status: &Status, sink: &mut Sink) -> Next {
-        if self.detached.get() {
-            return self.run_detached(orb, status, sink);
-        }
-        let (kind, id) = {
-            let inbox = self.inbox();
-            let frame = inbox.frame();
-            (frame.header.kind, frame.request_id())
-        };
         if !is_upcall(kind) {
-            let inbox = self.inbox.borrow();
-            let announced = inbox.as_ref().expect("a connection is being served");
-            return dispatch(orb, announced, &announced.frame(), self, sink);
+            return self.dispatch_announced(orb, context);
         }
-        let waits = self.waits(orb);
-        let others = self.inbox().mid_message() || status.under_way() > 0;
+        let waits = self.waits(orb, context);
+        let status = Arc::clone(&self.lines.status);
+        let others = self.inbox.mid_message() || status.under_way() > 0;
         status.comes(others);
-        if self.inbox().is_cancelled(id) {
+        if self.inbox.is_cancelled(id) {
             // Whoever runs it looks at nothing but the request itself.
-            let inbox = self.inbox.borrow();
-            let announced = inbox.as_ref().expect("a connection is being served");
-            return dispatch(orb, announced, &announced.frame(), self, sink);
+            return self.dispatch_announced(orb, context);
         }
-        let handed_on = waits && status.is_shared() && self.hand_on(orb, status, id);
+        let handed_on = waits && status.is_shared() && self.hand_on(orb, context, id);
         if !handed_on {
-            let rest = self.split_off(orb.options());
-            *status.behind.lock().expect(UNPOISONED) = rest;
-            self.running.set(status.begins(id));
+            let rest = self.split_off(context, orb.options());
+            *status.behind.lock().expect(UNPOISONED) = Some(rest);
+            context.running.set(status.begins(id));
         }
-        let began = oxorb_sys::clock::monotonic_nanoseconds();
-        let next = {
-            let inbox = self.inbox.borrow();
-            let announced = inbox.as_ref().expect("a connection is being served");
-            self.upcall(orb, announced, &announced.frame(), sink)
-        };
+        let began = clock::monotonic_nanoseconds();
+        let next = self.run_announced(orb, context);
         if waits {
-            status.took(oxorb_sys::clock::monotonic_nanoseconds().saturating_sub(began));
+            status.took(clock::monotonic_nanoseconds().saturating_sub(began));
         }
-        if !self.take_back(status) {
-            return self.finished(status, id);
+        if !context.take_back(&status) {
+            return finished(&status, context, id);
         }
         let rest = status.behind.lock().expect(UNPOISONED).take();
-        if rest.is_some() {
-            let mut single = self.inbox.replace(rest);
-            if let Some(single) = &mut single {
-                single.discard();
-            }
+        if let Some(rest) = rest {
+            let mut single = std::mem::replace(&mut self.inbox, rest);
+            single.discard();
             // No client's: it stays with the thread.
-            self.single
-                .replace(single.filter(|single| single.memory() <= SMALL));
+            let kept = Some(single).filter(|single| single.memory() <= SMALL);
+            context.single.replace(kept);
         }
         next
     }
 
+    /// Runs the request that the inbox announces.
+    fn run_announced(&mut self, orb: &impl Host, context: &ServingContext) -> Next {
+        let (caller, inbox, sink) = self.parts(context);
+        {
+            let frame = inbox.frame();
+            context.upcall(orb, inbox, &frame, frame.request_id(), caller, sink)
+        }
+    }
+
+    /// Serves the message that the inbox announces, which runs no servant.
+    fn dispatch_announced(&mut self, orb: &impl Host, context: &ServingContext) -> Next {
+        let (caller, inbox, sink) = self.parts(context);
+        orb.dispatch(inbox, &inbox.frame(), caller, sink)
+    }
+
     /// Whether the client waits for the answer to the request that is announced, so that another one of its may begin
     /// before.
-    fn waits(&self, orb: &Orb) -> bool {
-        let inbox = self.inbox();
-        let Ok(Message::Request(request)) = inbox.frame().message() else {
+    fn waits(&mut self, orb: &impl Host, context: &ServingContext) -> bool {
+        let (mut caller, inbox, _) = self.parts(context);
+        let frame = inbox.frame();
+        let Ok(Message::Request(request)) = frame.message() else {
             return false;
         };
         let Ok(key) = request.target.object_key() else {
@@ -150,53 +105,40 @@ impl Desk {
         let answers = request.response != Response::None;
         let contexts = !request.contexts.is_empty();
         if answers && contexts {
-            assign::see_to_connection(orb, self, &request, key);
+            assign::see_to_connection(orb, &mut caller, &request, key);
         }
         answers
     }
 
-    /// Leaves the request that is announced on the desk alone; gives what follows it.
-    fn split_off(&self, options: &Options) -> Option<Inbox> {
-        let spare = self.single.take();
+    /// Leaves the request that is announced alone in the inbox; gives what follows it.
+    fn split_off(&mut self, context: &ServingContext, options: &Options) -> Inbox {
+        let spare = context.single.take();
         let mut single = spare.unwrap_or_else(|| Inbox::new(&options.limits));
-        self.inbox().split_to(&mut single);
-        self.inbox.replace(Some(single))
+        self.inbox.split_to(&mut single);
+        std::mem::replace(&mut self.inbox, single)
     }
 
     /// Has another thread read the connection before the request that is announced is run. False: nobody is there for
     /// that, or it would not be worth while, or as many run as may.
-    fn hand_on(&self, orb: &Orb, status: &Status, request: u32) -> bool {
-        if self.session().in_order || status.is_short() || !status.may_go_beside(orb.options()) {
+    fn hand_on(&mut self, orb: &impl Host, context: &ServingContext, request: u32) -> bool {
+        let status = Arc::clone(&self.lines.status);
+        if self.session.in_order || status.is_short() || !status.may_go_beside(orb.options()) {
             return false;
         }
-        let served = self.served.borrow();
-        let Some(served) = served.as_ref() else {
+        let served = context.served.borrow();
+        let Some(Served { home, .. }) = served.as_ref() else {
             return false;
         };
-        if !served.home.reserve_thread(orb) {
+        if !home.reserve_thread(orb) {
             return false;
         }
-        let rest = self
-            .split_off(orb.options())
-            .expect("a connection is being served");
+        let rest = self.split_off(context, orb.options());
         status.share();
         status.goes_beside(request);
-        let connection = Connection::of(
-            served.id,
-            Arc::clone(&served.link),
-            rest,
-            self.session(),
-            served.lines.clone(),
-            false,
-        );
-        self.handed_over.set(true);
-        served.home.hand_on(orb, connection);
+        let (link, lines) = (Arc::clone(&self.link), self.lines.clone());
+        let connection = Connection::of(self.id, link, rest, self.session, lines, false);
+        context.handed_over.set(true);
+        home.hand_on(orb, connection);
         true
     }
-}
-
-/// Whether it makes an upcall.
-#[inline]
-fn is_upcall(kind: MessageType) -> bool {
-    kind == MessageType::REQUEST || kind == MessageType::LOCATE_REQUEST
 }

@@ -6,19 +6,18 @@ use std::mem;
 use std::sync::Arc;
 
 use oxorb_cdr::{ByteOrder, Dialect, Encoded, Encoder};
-use oxorb_giop::{Frame, FrameContext, Reply, Wire};
+use oxorb_giop::{Frame, FrameContext, Reply, Request, Wire};
 use oxorb_object::SystemException;
 use oxorb_transport::Link;
 
 use super::admission::Expected;
+use super::client::Client;
 use super::large_replies::LARGE;
 use super::line::Line;
 use super::owed::Owed;
-use super::registry::Client;
+use super::serving_context;
 use super::share::{Buffer, SMALL};
-use super::stand_in;
-use crate::Orb;
-use crate::conn::{Kept, Mailbox, Turn, send_encoded, write_message};
+use crate::conn::{Kept, Mailbox, Turn, send_written, write_message};
 use crate::options::Options;
 use crate::probe::{self, Stage};
 use crate::raise;
@@ -137,9 +136,9 @@ impl Sink {
 
     /// The way for an answer that does not come now; to be asked once, in the thread that serves the request with the
     /// number `id`. `None` when the request is served in a thread that has nothing to do with its connection.
-    pub(crate) fn defer(&mut self, orb: &Orb, id: u32, wire: Wire) -> Option<Line> {
+    pub(crate) fn defer(&mut self, id: u32, wire: Wire) -> Option<Line> {
         let line = match &self.target {
-            Target::Link(link) => Line::Link(stand_in::keep(orb, link, id, wire)?),
+            Target::Link(link) => Line::Link(serving_context::keep(link, id, wire)?),
             Target::Memory(_) => {
                 let mailbox = Arc::<Mailbox>::default();
                 self.target = Target::Mailbox(Arc::clone(&mailbox));
@@ -213,7 +212,15 @@ impl Sink {
             .gather_above(gather_above)
     }
 
-    pub(crate) fn send(&mut self, options: &Options, wire: Wire, reply: Encoder<'_>) {
+    /// Sends the reply that an encoder has written, and takes its buffer; `request`: what it answers, where large replies
+    /// of the operation are worth knowing.
+    pub(crate) fn send(
+        &mut self,
+        options: &Options,
+        wire: Wire,
+        reply: &mut Encoder<'_>,
+        request: Option<&Request<'_>>,
+    ) {
         self.answered = true;
         if let Target::Link(link) = &self.target
             && reply.position() <= SMALL
@@ -221,50 +228,59 @@ impl Sink {
             // What nearly every reply is.
             let turn = self.target.turn();
             let _ours = turn.as_ref().map(|turn| turn.to_write());
-            let (sent, buffer) = send_encoded(&**link, reply, wire, options.fragment_size);
+            let (sent, buffer) = send_written(&**link, reply, wire, options.fragment_size);
             probe::stamp(Stage::ReplySent);
             self.broken |= sent.is_err();
             return self.put_back(options, buffer);
         }
-        self.send_any(options, wire, reply.finish());
+        self.send_any(options, wire, reply.take(), request);
     }
 
     /// Sends a reply that is large, in pieces, or not over a link.
     #[inline(never)]
-    fn send_any(&mut self, options: &Options, wire: Wire, reply: Encoded<'_>) {
+    fn send_any(
+        &mut self,
+        options: &Options,
+        wire: Wire,
+        reply: Encoded<'_>,
+        request: Option<&Request<'_>>,
+    ) {
         match &mut self.target {
-            Target::Link(_) | Target::Shared(..) => self.send_over(options, wire, reply),
+            Target::Link(_) | Target::Shared(..) if reply.len() > SMALL => {
+                self.send_large(options, wire, reply, request);
+            }
+            Target::Link(_) | Target::Shared(..) => self.write(options, wire, reply),
             Target::Memory(kept) => {
                 let length = reply.len();
                 let mut message = reply.into_buffer();
                 message.truncate(length);
                 *kept = Some(message);
             }
-            Target::Mailbox(_) => self.discard(options, reply),
+            Target::Mailbox(_) => self.discard(options, reply.into_buffer()),
         }
-    }
-
-    fn send_over(&mut self, options: &Options, wire: Wire, reply: Encoded<'_>) {
-        if reply.len() > SMALL {
-            return self.send_large(options, wire, reply);
-        }
-        self.write(options, wire, reply);
     }
 
     /// Sends a large reply, which counts against its client until it is written.
     #[cold]
-    fn send_large(&mut self, options: &Options, wire: Wire, reply: Encoded<'_>) {
+    fn send_large(
+        &mut self,
+        options: &Options,
+        wire: Wire,
+        reply: Encoded<'_>,
+        request: Option<&Request<'_>>,
+    ) {
         // What is kept of the buffer is counted already.
         let octets = (reply.memory().saturating_sub(self.kept.octets())).max(reply.len());
-        let mut encoding = stand_in::encoded();
+        let mut encoding = serving_context::encoded();
         if let Some(encoding) = &mut encoding {
             encoding.counts(0);
         }
         let expected = match self.expected.take() {
             Some(expected) => expected.came(octets),
             None => {
-                if let Some(client) = self.client.as_ref().filter(|_| octets >= LARGE) {
-                    stand_in::remember_reply(client, octets);
+                let client = self.client.as_ref().filter(|_| octets >= LARGE);
+                if let Some((client, request)) = client.zip(request) {
+                    serving_context::remember_reply(client, request, octets);
                 }
                 None
             }
@@ -278,7 +294,7 @@ impl Sink {
             return self.write(options, wire, reply);
         }
         let id = id_of(&reply, wire);
-        self.discard(options, reply);
+        self.discard(options, reply.into_buffer());
         drop(encoding);
         let plain = wire.dialect();
         self.send_exception(options, wire, id, plain, raise::REPLY_NOT_AFFORDED);
@@ -292,12 +308,12 @@ impl Sink {
             probe::stamp(Stage::ReplySent);
             self.broken |= sent.is_err();
         }
-        self.discard(options, reply);
+        self.discard(options, reply.into_buffer());
     }
 
     /// Takes the buffer of a reply that is not sent.
-    pub(crate) fn discard(&mut self, options: &Options, reply: Encoded<'_>) {
-        self.put_back(options, reply.into_buffer());
+    pub(crate) fn discard(&mut self, options: &Options, buffer: Vec<u8>) {
+        self.put_back(options, buffer);
     }
 
     #[inline]
@@ -326,7 +342,7 @@ impl Sink {
     ) {
         let mut e = self.encoder(options, dialect);
         let _ = wire.system_exception_reply(&mut e, id, exception, &[]);
-        self.send(options, wire, e);
+        self.send(options, wire, &mut e, None);
     }
 }
 
@@ -349,7 +365,7 @@ impl Target {
     fn turn(&self) -> Option<Arc<Turn>> {
         match self {
             Target::Shared(_, turn) => Some(Arc::clone(turn)),
-            _ => stand_in::turn(),
+            _ => serving_context::turn(),
         }
     }
 }

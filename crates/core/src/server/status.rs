@@ -10,10 +10,10 @@ use std::sync::{Arc, OnceLock, Weak};
 use oxorb_giop::{Inbox, Limits, Reading, Wire};
 use oxorb_object::Version;
 
-use super::dispatch::Session;
+use super::client::Client;
 use super::home::WeakHome;
 use super::lane::Lane;
-use super::registry::Client;
+use super::session::Session;
 use crate::Options;
 use crate::conn::{Calls, Turn};
 use crate::lock::Mutex;
@@ -126,8 +126,8 @@ impl Status {
     }
 
     /// Sets the protocol of the messages, before the first one. Without this call it is GIOP.
-    pub(super) fn speak(&self, wire: Wire, limits: &Limits) {
-        if let Some(reading) = Reading::of(wire, limits) {
+    pub(super) fn speak(&self, wire: Wire) {
+        if let Some(reading) = Reading::of(wire) {
             let _ = self.reading.set(reading);
         }
     }
@@ -211,7 +211,7 @@ impl Status {
     }
 
     /// From now on it carries calls of this side, too, whose writers have the same turns.
-    pub(super) fn use_both_ways(&self, calls: Arc<dyn Calls>) {
+    pub(crate) fn use_both_ways(&self, calls: Arc<dyn Calls>) {
         let _ = self.calls.set(calls);
     }
 

@@ -17,21 +17,23 @@
 
 use std::io;
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use oxorb_sys::poll::Token;
 use oxorb_sys::thread::Purpose;
 
 use super::connection::{Connection, Lines};
 use super::home::Home;
+use super::host::Host;
 use super::lane::Lane;
 use super::per_connection::leave;
 use super::reactor::{self, Armed, Reactor};
 use super::registry::LongRunning;
-use super::stand_in::UNPOISONED;
-use crate::Orb;
+use super::serving_context::UNPOISONED;
 use crate::ReactorChoice;
+use crate::clock;
 use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::thread;
 
 /// Pause between two looks while connections are busy and none is known for several requests at a time.
 const SELDOM: Duration = Duration::from_millis(10);
@@ -63,7 +65,7 @@ pub(crate) struct Takeover {
 impl Takeover {
     /// Starts the thread, unless it is there, or requests of one connection are served one after another. Without it
     /// connections are handed on only where requests lie behind each other.
-    pub(super) fn start(&self, orb: &Orb, lane: Option<Arc<Lane>>) {
+    pub(super) fn start(&self, orb: &impl Host, lane: Option<Arc<Lane>>) {
         // A model looks when it wants.
         if cfg!(all(test, feature = "model"))
             || orb.options().max_requests_per_connection <= 1
@@ -77,13 +79,13 @@ impl Takeover {
         }
     }
 
-    fn spawn(&self, orb: &Orb, lane: Option<Arc<Lane>>) -> io::Result<()> {
+    fn spawn(&self, orb: &impl Host, lane: Option<Arc<Lane>>) -> io::Result<()> {
         if self.reactor.get().is_none() {
             let _ = self.reactor.set(reactor::make(ReactorChoice::Epoll)?);
         }
         let builder = match &lane {
             Some(lane) => lane.builder(orb.shared(), Purpose::Takeover, NAME),
-            None => orb.thread_factory().builder(Purpose::Takeover, NAME, None),
+            None => orb.shared().threads.builder(Purpose::Takeover, NAME, None),
         };
         let orb = orb.clone();
         let watch = move || match lane {
@@ -111,22 +113,22 @@ impl Takeover {
     }
 
     /// Looks, and has connections taken over, until the ORB or the lane ends.
-    fn watch(&self, orb: &Orb, lane: Option<&Arc<Lane>>) {
+    fn watch(&self, orb: &impl Host, lane: Option<&Arc<Lane>>) {
         let Some(reactor) = self.reactor.get() else {
             return;
         };
         let is_over = || orb.is_closing() || lane.is_some_and(|lane| lane.is_over(orb));
         let mut seldom = SELDOM;
         while !is_over() {
-            let began = Instant::now();
+            let began = clock::now();
             let next = look(orb, lane);
             seldom = match next {
                 Next::Stream => RARELY.min(seldom * 2),
                 _ => SELDOM,
             };
             let pause = match next {
-                Next::Often => OFTEN.max(began.elapsed() * REST),
-                Next::Seldom | Next::Stream => seldom.max(began.elapsed() * REST),
+                Next::Often => OFTEN.max(clock::since(began) * REST),
+                Next::Seldom | Next::Stream => seldom.max(clock::since(began) * REST),
                 Next::Silence => {
                     self.sleeps.store(true, Ordering::SeqCst);
                     let busy = is_over() || orb.registry().long_running(lane).busy;
@@ -140,7 +142,7 @@ impl Takeover {
             };
             // Whichever connection it was is found by looking.
             if reactor.wait_one(pause).is_err() {
-                std::thread::sleep(SELDOM);
+                thread::sleep(SELDOM);
             }
             self.sleeps.store(false, Ordering::SeqCst);
         }
@@ -173,7 +175,7 @@ pub(crate) enum Next {
 
 /// Looks once, at the connections of a lane that has a watching thread of its own or at all others. Returns the time of the
 /// next look.
-pub(crate) fn look(orb: &Orb, lane: Option<&Arc<Lane>>) -> Next {
+pub(crate) fn look(orb: &impl Host, lane: Option<&Arc<Lane>>) -> Next {
     let found = orb.registry().long_running(lane);
     let takeover = lane.map_or_else(|| orb.takeover(), |lane| &lane.takeover);
     let often = found.running || found.shared || !found.long.is_empty();

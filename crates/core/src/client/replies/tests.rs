@@ -45,16 +45,16 @@ fn each_reply_reaches_its_call_while_the_ring_grows() {
     for _ in 0..3 * PLACES {
         let id = enter(&replies).unwrap();
         assert_eq!(id % 2, 1);
-        replies.deliver(&mut inbox_with(&[id])).unwrap();
+        replies.deliver(None, &mut inbox_with(&[id])).unwrap();
         assert!(replies.take(id).is_some_and(|outcome| outcome.is_ok()));
     }
     let many: Vec<u32> = (1..MAX_OUTSTANDING)
         .map(|_| enter(&replies).unwrap())
         .collect();
     assert_eq!(enter(&replies), Err(raise::TOO_MANY_OUTSTANDING));
-    replies.deliver(&mut inbox_with(&many)).unwrap();
+    replies.deliver(None, &mut inbox_with(&many)).unwrap();
     assert!(replies.take(first).is_none());
-    replies.deliver(&mut inbox_with(&[first])).unwrap();
+    replies.deliver(None, &mut inbox_with(&[first])).unwrap();
     assert!(
         [first]
             .iter()
@@ -74,7 +74,7 @@ fn an_answer_to_a_call_that_was_given_up_reaches_nobody() {
     let id = replies.enter(CALL, waits, Vec::new()).unwrap();
     slot.keep(id, Vec::new());
     replies
-        .deliver(&mut inbox_with(&[given_up, id ^ 1, id + 2]))
+        .deliver(None, &mut inbox_with(&[given_up, id ^ 1, id + 2]))
         .unwrap();
     assert!(slot.is_waiting() && replies.forget_slot(&slot).is_some());
     assert!(

@@ -5,6 +5,7 @@ mod plan;
 
 use std::collections::BTreeMap;
 use std::io;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -13,6 +14,7 @@ use oxorb_object::CompletionStatus;
 use oxorb_rt::Priority;
 use oxorb_transport::{Address, Endpoint};
 
+use super::host::Host;
 use super::lane::{Lane, Plan};
 use super::lane_memory::LaneMemory;
 use super::listener::{Listeners, OpenError};
@@ -21,12 +23,14 @@ use super::reserve::{self, Reserve};
 use crate::LaneNumber;
 use crate::Options;
 use crate::PoolThread;
+use crate::clock;
 use crate::lock::Mutex;
+use crate::own_address::{LaneOf, OwnAddress};
 use crate::policy::ProtocolList;
 use crate::published::PublishedAddress;
 use crate::rt::{Serving, ThreadpoolId};
 use crate::sync::MutexGuard;
-use crate::{Orb, SetupError, raise};
+use crate::{SetupError, raise};
 
 pub use error::ThreadpoolError;
 pub use plan::{QueueOrder, RequestBuffering, Threadpool, ThreadpoolLane};
@@ -80,26 +84,6 @@ struct OpenLane {
     fixed: bool,
 }
 
-/// Lane of a threadpool of an ORB.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct LaneOf {
-    /// From 1.
-    pub(crate) pool: u32,
-    /// From 0.
-    pub(crate) lane: u32,
-}
-
-/// Facts about an address of an ORB.
-#[derive(Clone, Debug)]
-pub(crate) enum OwnAddress {
-    /// Another process listens there, as far as is known.
-    No,
-    /// The ORB listens there.
-    Orb,
-    /// A lane is published there; this process reaches it at another address.
-    Lane(LaneOf, Address),
-}
-
 /// Addresses of a threadpool, for references.
 pub(crate) struct PoolAddresses {
     /// With the priority of the lane behind each.
@@ -109,7 +93,7 @@ pub(crate) struct PoolAddresses {
 
 impl Pools {
     /// The threads that a filter has picked, if there are such.
-    pub(super) fn lane(&self, picked: PoolThread) -> Option<Arc<Lane>> {
+    pub(crate) fn lane(&self, picked: PoolThread) -> Option<Arc<Lane>> {
         let pool = Arc::clone(self.lock().get(&picked.pool)?);
         Some(Arc::clone(&pool.lanes.get(picked.lane)?.lane))
     }
@@ -136,7 +120,7 @@ impl Pools {
 
     /// Returns the lane that is published there.
     pub(crate) fn own_address(&self, address: &Address) -> OwnAddress {
-        let own = |at: &PublishedAddress| at.address == *address;
+        let own = |at: &PublishedAddress| address.leads_to(&at.address);
         let pools = self.lock();
         for (pool, lane) in pools
             .iter()
@@ -151,6 +135,15 @@ impl Pools {
             }
         }
         OwnAddress::No
+    }
+
+    /// Bounds the octets that leave in a second over each connection that a threadpool accepts from now on.
+    pub(crate) fn set_bandwidth(&self, id: ThreadpoolId, octets: NonZeroU32) {
+        if let Some(pool) = self.lock().get(&id) {
+            for lane in &pool.lanes {
+                lane.listeners.set_bandwidth(octets);
+            }
+        }
     }
 
     /// How connections that a threadpool accepts from now on are set up.
@@ -204,18 +197,12 @@ impl Pool {
 }
 
 impl Pools {
-    /// Starts the lanes of a new threadpool, and opens their endpoints.
+    /// Starts the lanes of a new threadpool, whose plan was [checked](Threadpool::check), and opens their endpoints.
     pub(crate) fn create(
         &self,
-        orb: &Orb,
+        orb: &impl Host,
         plan: Threadpool,
     ) -> Result<ThreadpoolId, ThreadpoolError> {
-        plan.check(orb.shared())?;
-        if orb.is_closing() {
-            return Err(SetupError::ShutDown.into());
-        }
-        orb.shared().lock_memory();
-        orb.start_modules()?;
         let id = ThreadpoolId(self.last.fetch_add(1, Ordering::Relaxed) + 1);
         plan.check_reactor(orb.shared(), id)?;
         plan.check_scheduling(orb.shared(), id)?;
@@ -249,7 +236,7 @@ impl Pools {
         };
         if let Err(error) = pool.open(orb, id, before) {
             pool.stop();
-            pool.wait_ended(Instant::now() + LAST_THREADS);
+            pool.wait_ended(clock::now() + LAST_THREADS);
             return Err(error.into());
         }
         self.lock().insert(id, Arc::new(pool));
@@ -269,11 +256,11 @@ impl Pools {
         let pool = pool.ok_or(ThreadpoolError::Unknown(id))?;
         pool.stop();
         registry.close_of(id.0);
-        if pool.wait_ended(Instant::now() + LAST_REQUESTS) {
+        if pool.wait_ended(clock::now() + LAST_REQUESTS) {
             return Ok(());
         }
         registry.cut_of(id.0);
-        match pool.wait_ended(Instant::now() + LAST_THREADS) {
+        match pool.wait_ended(clock::now() + LAST_THREADS) {
             true => Ok(()),
             false => Err(ThreadpoolError::System(raise::timeout(
                 CompletionStatus::Maybe,
@@ -352,12 +339,11 @@ fn new_lane(options: &Options, plan: &Threadpool, id: ThreadpoolId, at: usize) -
 
 /// Returns the addresses on which a lane listens, the `number`th of the ORB from 1.
 fn lane_endpoints(
-    orb: &Orb,
+    options: &Options,
     id: ThreadpoolId,
     at: usize,
     number: u32,
 ) -> Result<Vec<Endpoint>, SetupError> {
-    let options = orb.options();
     let named = options.realtime.lane_endpoints.iter();
     let named = named.filter(|lane| lane.matches(id.0, at as u32));
     let endpoints: Vec<_> = named.flat_map(|lane| lane.endpoints.clone()).collect();
@@ -365,7 +351,7 @@ fn lane_endpoints(
         return Ok(endpoints);
     }
     let next = |endpoint: &Endpoint| {
-        let transport = orb.protocol_at(endpoint)?.transport();
+        let transport = options.protocol_at(endpoint)?.transport();
         let next = transport.following(endpoint, number);
         next.ok_or_else(|| SetupError::LanePort {
             pool: id,
@@ -374,11 +360,11 @@ fn lane_endpoints(
             error: None,
         })
     };
-    orb.endpoints()?.iter().map(next).collect()
+    options.endpoints()?.iter().map(next).collect()
 }
 
 impl Pool {
-    fn open(&mut self, orb: &Orb, id: ThreadpoolId, before: u32) -> Result<(), SetupError> {
+    fn open(&mut self, orb: &impl Host, id: ThreadpoolId, before: u32) -> Result<(), SetupError> {
         for (at, open) in self.lanes.iter_mut().enumerate() {
             let started = || {
                 open.lane.start(orb)?;
@@ -386,8 +372,10 @@ impl Pool {
                 Ok(Some(Arc::clone(&open.lane)))
             };
             let number = before + at as u32 + 1;
-            let endpoints = lane_endpoints(orb, id, at, number)?;
-            open.fixed = endpoints.iter().all(|endpoint| orb.is_fixed(endpoint));
+            let endpoints = lane_endpoints(orb.options(), id, at, number)?;
+            open.fixed = endpoints
+                .iter()
+                .all(|endpoint| orb.options().is_fixed(endpoint));
             let named = &orb.options().realtime.lane_endpoints;
             let named = named.iter().any(|lane| lane.matches(id.0, at as u32));
             let real = open.listeners.open(orb, &endpoints, started);
@@ -401,8 +389,12 @@ impl Pool {
                 error => error.into(),
             })?;
             for endpoint in &real {
-                let addresses = orb.addresses_of(endpoint)?;
-                let own = orb.protocol_at(endpoint)?.transport().own_address(endpoint);
+                let addresses = orb.shared().addresses_of(endpoint)?;
+                let own = orb
+                    .options()
+                    .protocol_at(endpoint)?
+                    .transport()
+                    .own_address(endpoint);
                 open.at.extend(addresses.iter().map(|_| own.clone()));
                 open.addresses.extend(addresses);
             }

@@ -260,7 +260,7 @@ impl Threadpool {
     }
 
     /// What cannot be had, and why.
-    pub(super) fn check(&self, shared: &Shared) -> Result<(), ThreadpoolError> {
+    pub(crate) fn check(&self, shared: &Shared) -> Result<(), ThreadpoolError> {
         let wrong = |why| Err(ThreadpoolError::BadParameter(why));
         if self.lanes.is_empty() {
             return wrong("a threadpool with lanes has at least one");

@@ -1,23 +1,9 @@
 //! Connections that are opened before the first call needs them (`-ORBPreconnect`).
 
-use std::error::Error;
-use std::fmt;
-
-use crate::{Failure, Interface as _, ObjectRef, Orb, ResolveError, client};
-
-/// An object of `-ORBPreconnect` to whose server no connection was opened.
-///
-/// `Debug` prints what `Display` does, so that a `main` which returns it is readable.
-pub struct PreconnectError {
-    /// The name or URL, as it was given.
-    pub object: String,
-    cause: Box<Cause>,
-}
-
-enum Cause {
-    Unresolved(ResolveError),
-    Unconnected(Failure),
-}
+use super::Orb;
+use crate::client;
+use crate::preconnect_error::{Cause, PreconnectError};
+use crate::{Interface as _, ObjectRef, ResolveError};
 
 impl Orb {
     /// Opens, for the calling thread, every connection that its calls to the objects of `-ORBPreconnect` may need: one for
@@ -73,31 +59,4 @@ impl Orb {
 /// Whether it is a URL rather than the name of an initial reference.
 fn is_url(object: &str) -> bool {
     object.contains(':')
-}
-
-impl fmt::Display for PreconnectError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let object = crate::initial::abridged(&self.object);
-        write!(f, "cannot connect to {object:?} ahead of the first call: ")?;
-        match &*self.cause {
-            Cause::Unresolved(why) => why.fmt(f)?,
-            Cause::Unconnected(why) => why.fmt(f)?,
-        }
-        f.write_str("; start its server first, or take it out of -ORBPreconnect")
-    }
-}
-
-impl fmt::Debug for PreconnectError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-impl Error for PreconnectError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        Some(match &*self.cause {
-            Cause::Unresolved(why) => why,
-            Cause::Unconnected(why) => why,
-        })
-    }
 }

@@ -1,0 +1,32 @@
+//! Connections that carry requests both ways, and the ORB that serves those that come.
+
+use std::sync::Arc;
+
+use oxorb_object::{IiopEndpoint, SystemException};
+use oxorb_transport::{Address, Link};
+
+use super::Peer;
+use crate::conn::{Calls, Turn};
+
+/// ORB of connections that carry requests both ways, as the client half knows it.
+pub(crate) trait BothEnds: Send + Sync + 'static {
+    /// Returns whether connections to servers are offered for requests.
+    fn offers_bidirectional(&self) -> bool;
+
+    /// Serves the requests that come over a connection which this side opened for `calls`.
+    ///
+    /// # Errors
+    /// NO_RESOURCES without a thread; the ORB was shut down.
+    fn serve_both_ways(
+        self: Arc<Self>,
+        link: Arc<dyn Link>,
+        turn: Arc<Turn>,
+        calls: Arc<dyn Calls>,
+    ) -> Result<(), SystemException>;
+
+    /// Returns where this ORB listens with GIOP over TCP, as far as it does by now.
+    fn listen_points(&self) -> Option<Vec<IiopEndpoint>>;
+
+    /// Returns the peers that speak GIOP at an address.
+    fn peers_at(&self, address: &Address) -> Vec<Arc<Peer>>;
+}

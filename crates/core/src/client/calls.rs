@@ -1,0 +1,167 @@
+//! Calls through references.
+
+use oxorb_cdr::{Decoder, Encoder, OctetSeq, Result as CdrResult};
+use oxorb_object::SystemException;
+
+use super::buffered::send;
+use super::usual::{invoke, invoke_dynamic};
+use super::{Answered, AsyncReply, Buffered, InFlight, Prepared, Slots};
+use super::{asynchronous, buffered, explicit};
+use crate::op::{Op, Operation, UserException};
+use crate::{Failure, ObjectRef, Ref};
+
+impl Ref {
+    /// Calls a two-way operation and decodes its result.
+    ///
+    /// The steady path allocates nothing itself and makes one write and one
+    /// read. `args` may run more than once: each time the request has to be
+    /// written anew (forwarding, a connection that was closed while idle).
+    pub fn invoke<'a, R, E: UserException>(
+        &self,
+        op: &'static Op,
+        args: impl Fn(&mut Encoder<'a>) -> CdrResult<()>,
+        result: impl FnOnce(&mut Decoder<'_>) -> CdrResult<R>,
+    ) -> Result<R, E> {
+        invoke(self, op, &args)?.results(result)
+    }
+
+    /// Like [`invoke`](Self::invoke) for an operation whose only result is a
+    /// `sequence<octet>`: the receive buffer is handed over without a copy.
+    pub fn invoke_octets<'a, E: UserException>(
+        &self,
+        op: &'static Op,
+        args: impl Fn(&mut Encoder<'a>) -> CdrResult<()>,
+    ) -> Result<OctetSeq, E> {
+        invoke(self, op, &args)?.into_octets()
+    }
+
+    /// Sends a oneway request; returns when the transport has it (SYNC_WITH_TRANSPORT).
+    pub fn send<'a>(
+        &self,
+        op: &'static Op,
+        args: impl Fn(&mut Encoder<'a>) -> CdrResult<()>,
+    ) -> Result<(), SystemException> {
+        send(self, op.into(), &args)
+    }
+
+    /// Calls a two-way operation without waiting: the request is sent before
+    /// this returns, the future completes when the answer is there.
+    ///
+    /// Needs no executor; a thread of the ORB reads the connection and wakes
+    /// the task. Allocates.
+    pub fn invoke_async<'a, R, E: UserException>(
+        &self,
+        op: &'static Op,
+        args: impl Fn(&mut Encoder<'a>) -> CdrResult<()>,
+        result: fn(&mut Decoder<'_>) -> CdrResult<R>,
+    ) -> AsyncReply<R, E> {
+        asynchronous::invoke_async(self, op.into(), &args, result)
+    }
+
+    /// Marshals the arguments of an operation, to send them many times (A7.6).
+    ///
+    /// What will change between is written with [`Slots::put`]; the rest as for [`invoke`](Self::invoke). Nothing is
+    /// sent yet. Fails if an argument cannot be marshalled.
+    pub fn prepare<'a, F>(
+        &self,
+        op: &'static Op,
+        args: F,
+    ) -> Result<Prepared<'a, F>, SystemException>
+    where
+        F: Fn(&mut Encoder<'a>, &mut Slots<'_>) -> CdrResult<()>,
+    {
+        Prepared::new(self, op, args)
+    }
+
+    /// Calls a two-way operation for whoever reads the answer himself: calls
+    /// without stubs, gateways. As [`invoke`](Self::invoke) otherwise.
+    pub fn invoke_dynamic<'a, T>(
+        &self,
+        operation: Operation<'_>,
+        args: impl Fn(&mut Encoder<'a>) -> CdrResult<()>,
+        read: impl FnOnce(Answered<'_>) -> T,
+    ) -> Result<T, SystemException> {
+        invoke_dynamic(self, operation, &args, read)
+    }
+
+    /// As [`send`](Self::send), of an operation that is known at run time only.
+    pub fn send_dynamic<'a>(
+        &self,
+        operation: Operation<'_>,
+        args: impl Fn(&mut Encoder<'a>) -> CdrResult<()>,
+    ) -> Result<(), SystemException> {
+        send(self, operation, &args)
+    }
+
+    /// As [`invoke_async`](Self::invoke_async), for whoever reads the answer
+    /// himself. A request that could not be sent is an answer, too.
+    pub fn begin_dynamic<'a>(
+        &self,
+        operation: Operation<'_>,
+        args: impl Fn(&mut Encoder<'a>) -> CdrResult<()>,
+    ) -> InFlight {
+        asynchronous::begin(self, operation, &args)
+    }
+
+    /// The most derived interface of the object, as the object itself says
+    /// (`_repository_id`). Not every ORB answers that; ours and JacORB do.
+    pub fn repository_id(&self) -> Result<String, SystemException> {
+        static OP: Op = Op::twoway("_repository_id");
+        self.invoke(&OP, |_| Ok(()), |d| Ok(d.string()?.into_owned()))
+    }
+
+    /// Whether the object supports an interface. Asks the object unless the
+    /// type id in the reference already says yes.
+    pub fn is_a(&self, repository_id: &str) -> Result<bool, SystemException> {
+        static OP: Op = Op::twoway("_is_a");
+        if repository_id == ObjectRef::ID || self.ior().type_id == repository_id {
+            return Ok(true);
+        }
+        self.invoke(&OP, |e| e.string(repository_id), |d| d.boolean())
+    }
+
+    /// Whether the object is known to be gone for good. Failing to reach its
+    /// server is an exception, not an answer.
+    pub fn non_existent(&self) -> Result<bool, SystemException> {
+        static OP: Op = Op::twoway("_non_existent");
+        let answer = self.invoke::<bool, SystemException>(&OP, |_| Ok(()), |d| d.boolean());
+        match answer {
+            Err(gone) if gone.kind == oxorb_object::SystemExceptionKind::ObjectNotExist => Ok(true),
+            answer => answer,
+        }
+    }
+
+    /// The object's entry in its Interface Repository (`_interface`).
+    pub fn interface(&self) -> Result<Option<ObjectRef>, SystemException> {
+        static OP: Op = Op::twoway("_interface");
+        self.invoke(&OP, |_| Ok(()), crate::decode_ref)
+    }
+
+    /// Opens the connection now instead of at the first call, asks the server
+    /// whether the object is there (LocateRequest), follows forwards, and binds
+    /// the reference anew where a [`RebindMode`](crate::policy::RebindMode)
+    /// forbids that calls do (`_validate_connection`).
+    ///
+    /// # Errors
+    /// [`Failure`]: for each endpoint that cannot be reached what failed there;
+    /// with INV_POLICY the types of the policies that contradict the server's;
+    /// OBJECT_NOT_EXIST when the server does not know the object.
+    pub fn validate_connection(&self) -> Result<(), Failure> {
+        explicit::validate(self)
+    }
+
+    /// Sends the oneways that calls with `SyncScope::None` left in the buffer
+    /// of this object's server, and waits until the transport has them, at most
+    /// as long as a call may take. Does nothing when there are none.
+    ///
+    /// # Errors
+    /// TIMEOUT; TRANSIENT when they could not be sent, and are lost.
+    pub fn flush(&self) -> Result<(), SystemException> {
+        buffered::flush(self)
+    }
+
+    /// Returns what became of the oneways that were buffered for this object's server.
+    pub fn buffered(&self) -> Buffered {
+        buffered::look(self)
+    }
+}

@@ -1,0 +1,49 @@
+//! Has reply handlers that are objects told their answers.
+
+use oxorb_object::SystemException;
+
+use super::AsyncReply;
+use super::delivery::Server;
+use crate::rt::thread_priority;
+use crate::{Incident, Interface, Ref};
+
+/// Has a reply handler told an answer, in another thread: `tell` calls it. For generated code.
+///
+/// That it could not be told is counted, and observers of the ORB learn it ([`Incident::HandlerNotTold`]). Allocates.
+pub fn deliver<R: Interface + Send + 'static>(
+    handler: R,
+    tell: impl FnOnce(&R) -> AsyncReply<(), SystemException> + Send + 'static,
+) {
+    let reference = handler.reference().clone();
+    let orb = reference.orb().clone();
+    let work = move || {
+        let reference = handler.reference().clone();
+        tell(&handler).then(move |told| {
+            if let Err(exception) = told {
+                not_told(&reference, exception.to_string());
+            }
+        });
+    };
+    // The callback thread has the priority of the call.
+    let deliveries = orb.deliveries(thread_priority());
+    if let Err(full) = deliveries.push(server(&reference), Box::new(work)) {
+        not_told(&reference, full);
+    }
+}
+
+fn not_told(handler: &Ref, why: String) {
+    let place = || match handler.route() {
+        Ok(route) => match route.profiles.first().and_then(|first| first.peer.as_ref()) {
+            Some(peer) => peer.to_string(),
+            None => "this process".to_owned(),
+        },
+        Err(_) => handler.ior().type_id.clone(),
+    };
+    handler.orb().note(Incident::HandlerNotTold, place, || why);
+}
+
+/// Whose queue is that of this handler.
+fn server(handler: &Ref) -> Server {
+    let route = handler.route().ok()?;
+    Some(route.profiles.first()?.peer.as_ref()?.id())
+}

@@ -1,0 +1,381 @@
+//! Usual calls: nearly all of them.
+//!
+//! A usual call is two-way, under the policies of the ORB alone, to an object in another process that was never forwarded,
+//! over a connection that nobody else uses and on which such calls went well before. Whatever a call may need besides was
+//! looked at when the reference was read ([`Route::usual`](crate::route::Route)) or when the connection
+//! [settled](Settled); so what is left is one walk: the connection, the head of the request, the arguments, a write, a read.
+//!
+//! What turns out not to be usual continues the long way, in `exchange.rs`, from where it is.
+
+use std::mem;
+use std::sync::Arc;
+use std::time::Duration;
+
+use oxorb_cdr::Encoder;
+use oxorb_giop::{Alias, Begun, Head, ReplyStatus, Response};
+use oxorb_object::{CompletionStatus, SystemException};
+use oxorb_transport::WriteError;
+
+use super::call::{Pending, SENT_AT_ONCE, unsent};
+use super::draft::{Draft, First, HEADER_ROOM};
+use super::exchange::{Trial, Tried, exchange, exchange_after};
+use super::link::{ClientLink, Settled};
+use super::reply::Answered;
+use super::{Args, Peer, Reply, ReplyIn, Timing};
+use crate::conn::{Ended, Event, Wait, send_written, serves_beside};
+use crate::op::{Op, Operation};
+use crate::policy::Effective;
+use crate::probe::{self, Stage};
+use crate::route::{Route, RouteProfile};
+use crate::{Ref, clock, terms};
+
+/// Limits from here on are watched by the coarse clock.
+const LONG: Duration = Duration::from_secs(1);
+
+/// A call on its way.
+struct Usual<'r> {
+    reference: &'r Ref,
+    op: &'static Op,
+    policies: &'r Effective,
+    route: &'r Arc<Route>,
+    /// Place of the profile in the route.
+    index: usize,
+    profile: &'r RouteProfile,
+    peer: &'r Arc<Peer>,
+    /// Tick of the coarse clock at which it began.
+    tick: u64,
+}
+
+/// Two-way: returns when there is a result or a user exception to decode.
+pub(super) fn invoke<'r, 'a>(
+    reference: &'r Ref,
+    op: &'static Op,
+    args: Args<'_, 'a>,
+) -> Result<ReplyIn<'r>, SystemException> {
+    match call(reference, op, args) {
+        Some(ended) => ended,
+        None => invoke_any(reference, op.into(), args),
+    }
+}
+
+/// Makes a two-way call of any kind.
+#[inline(never)]
+fn invoke_any<'a>(
+    reference: &Ref,
+    op: Operation<'_>,
+    args: Args<'_, 'a>,
+) -> Result<Reply, SystemException> {
+    let policies = reference.policies();
+    let reply = exchange(reference, &policies, op, args)?;
+    Ok(reply.expect("a two-way call has a reply"))
+}
+
+/// Two-way, for whoever reads results and exceptions himself.
+pub(super) fn invoke_dynamic<'a, T>(
+    reference: &Ref,
+    op: Operation<'_>,
+    args: Args<'_, 'a>,
+    read: impl FnOnce(Answered<'_>) -> T,
+) -> Result<T, SystemException> {
+    Ok(read(invoke_any(reference, op, args)?.answered()))
+}
+
+/// Makes a usual call. `None`: it is not one, and nothing was sent.
+#[inline(always)]
+fn call<'r, 'a>(
+    reference: &'r Ref,
+    op: &'static Op,
+    args: Args<'_, 'a>,
+) -> Option<Result<ReplyIn<'r>, SystemException>> {
+    let (route, policies) = reference.usual()?;
+    let (index, profile) = route.usual_profile()?;
+    let (peer, form) = (profile.peer.as_ref()?, profile.form?);
+    if peer.is_shared() || terms::inherited_class().is_some() || op.response == Response::None {
+        return None;
+    }
+    let tick = clock::coarse_nanoseconds();
+    let mut link = peer.settled(tick, |link| link.settle(profile, policies))?;
+    // Made where it is needed, which is seldom.
+    let call = || Usual {
+        reference,
+        op,
+        policies,
+        route,
+        index,
+        profile,
+        peer,
+        tick,
+    };
+    probe::stamp(Stage::CallBegun);
+    probe::stamp(Stage::RouteFound);
+    probe::stamp(Stage::LinkTaken);
+    let options = peer.options();
+    let out = mem::take(&mut link.out);
+    let id = link.session.ids.next_id();
+    let settled = link.settled.as_ref()?;
+    let dialect = settled.dialect;
+    let mut e = options.encoder(out, dialect);
+    e.reserve(HEADER_ROOM + op.request as usize);
+    let mut alias = None;
+    let begun = match settled.head(profile, op) {
+        Some(head) => head.begin(&mut e, form, id),
+        None => call().begin_anew(&mut link, &mut e, id, &mut alias),
+    };
+    probe::stamp(Stage::HeaderWritten);
+    let written = match args(&mut e) {
+        Ok(()) => {
+            probe::stamp(Stage::ArgumentsWritten);
+            let finished = form.finish(&mut e, begun);
+            let finished = finished.and_then(|()| options.limits.check_outgoing(e.position()));
+            finished.map_err(|violation| violation.to_exception(CompletionStatus::No))
+        }
+        Err(error) => Err(SystemException::from_cdr(error, CompletionStatus::No)),
+    };
+    if let Err(exception) = written {
+        return Some(Err(call().unwritten(link, e, alias, exception)));
+    }
+    probe::stamp(Stage::RequestFramed);
+    let octets = e.position();
+    let (sent, buffer) = send_written(&*link.link, &mut e, profile.wire, policies.fragment_size);
+    probe::stamp(Stage::RequestSent);
+    link.out = options.keep(buffer);
+    if let Err(failed) = sent {
+        return Some(call().unsent(link, octets, &failed, args));
+    }
+    let at_once = octets <= SENT_AT_ONCE && !serves_beside() && link.inbox.is_clear();
+    let first = match at_once {
+        true => Some(link.receiving().0.read(Wait::Limited)),
+        false => None,
+    };
+    let first = match first {
+        Some(Ok(Event::Octets { octets, all })) => {
+            probe::stamp(Stage::ReplyArrived);
+            if link.inbox.announce_reply(form, id) {
+                probe::stamp(Stage::ReplyParsed);
+                let body = form.body.into();
+                return Some(Ok(ReplyIn::lent(
+                    reference.orb(),
+                    peer,
+                    link,
+                    body,
+                    dialect,
+                )));
+            }
+            Some(Ok(Event::Octets { octets, all }))
+        }
+        other => other,
+    };
+    let pending = Pending {
+        peer,
+        link,
+        id,
+        wire: profile.wire,
+        octets,
+        waited: octets > SENT_AT_ONCE,
+        locating: false,
+    };
+    Some(call().wait_on(pending, first, args))
+}
+
+impl Usual<'_> {
+    /// Starts a request that is the first of its kind on the connection, and keeps its head for those to come.
+    #[cold]
+    #[inline(never)]
+    fn begin_anew(
+        &self,
+        link: &mut ClientLink,
+        e: &mut Encoder<'_>,
+        id: u32,
+        alias: &mut Option<Alias>,
+    ) -> Begun {
+        let draft = Draft::usual(self.profile, self.op.into());
+        *alias = match &mut link.aliases {
+            None => None,
+            Some(aliases) => draft.alias(aliases),
+        };
+        let first = First {
+            alias: *alias,
+            ..First::default()
+        };
+        let begun = draft.begin(e, id, &first);
+        // A request that defines an alias is the only one of its kind.
+        if alias.is_none_or(|alias| alias.known)
+            && let (Some(settled), Some(head)) = (&mut link.settled, Head::of(e, begun))
+        {
+            settled.keep(self.profile, self.op, head);
+        }
+        begun
+    }
+
+    /// Gives the connection back: nothing was sent.
+    #[cold]
+    fn unwritten(
+        &self,
+        mut link: Box<ClientLink>,
+        e: Encoder<'_>,
+        alias: Option<Alias>,
+        exception: SystemException,
+    ) -> SystemException {
+        link.out = self.peer.options().keep(e.into_buffer());
+        if let (Some(alias), Some(aliases)) = (alias, &mut link.aliases) {
+            aliases.take_back(alias);
+        }
+        self.peer.give_back(link);
+        exception
+    }
+
+    /// Waits for a reply that did not come whole with the first read, if there was one, or is none of the usual ones.
+    #[cold]
+    #[inline(never)]
+    fn wait_on<'a>(
+        &self,
+        pending: Pending<'_>,
+        first: Option<Result<Event, Ended>>,
+        args: Args<'_, 'a>,
+    ) -> Result<Reply, SystemException> {
+        let (orb, timing) = (self.reference.orb(), self.timing(&pending.link));
+        let waited = match first {
+            None => pending.wait(orb, &timing),
+            Some(first) => pending.wait_after(first, orb, &timing),
+        };
+        match waited {
+            Ok(reply) => match reply.status() {
+                ReplyStatus::NO_EXCEPTION | ReplyStatus::USER_EXCEPTION => Ok(reply),
+                _ => self.go_on(Trial::Answered(reply), timing, args),
+            },
+            Err(lost) => self.go_on(Trial::Lost(lost), timing, args),
+        }
+    }
+
+    /// Continues a call whose request was not sent.
+    #[cold]
+    #[inline(never)]
+    fn unsent<'a>(
+        &self,
+        mut link: Box<ClientLink>,
+        octets: usize,
+        failed: &WriteError,
+        args: Args<'_, 'a>,
+    ) -> Result<Reply, SystemException> {
+        let lost = unsent(self.peer, &mut link, octets, failed);
+        self.go_on(Trial::Lost(lost), self.timing(&link), args)
+    }
+
+    /// Continues the long way.
+    fn go_on<'a>(
+        &self,
+        trial: Trial,
+        timing: Timing,
+        args: Args<'_, 'a>,
+    ) -> Result<Reply, SystemException> {
+        let tried = Tried {
+            route: Arc::clone(self.route),
+            index: self.index,
+            trial,
+        };
+        let reply = exchange_after(
+            tried,
+            self.reference,
+            self.policies,
+            self.op.into(),
+            args,
+            timing,
+        )?;
+        Ok(reply.expect("a two-way call has a reply"))
+    }
+
+    /// Returns the timing of the call, which began at its tick.
+    #[cold]
+    fn timing(&self, link: &ClientLink) -> Timing {
+        let by_ticks = link.settled.as_ref().is_some_and(|it| it.by_ticks);
+        let start = match by_ticks {
+            true => {
+                let since = clock::coarse_nanoseconds().saturating_sub(self.tick);
+                let now = clock::now();
+                now.checked_sub(Duration::from_nanos(since)).unwrap_or(now)
+            }
+            false => link.last_used,
+        };
+        Timing::since(start, self.policies)
+    }
+}
+
+impl Peer {
+    /// Takes the connection that was used last, if usual calls to this server may take it as it is; `settle` says so the
+    /// first time.
+    #[inline(always)]
+    fn settled(
+        &self,
+        tick: u64,
+        settle: impl FnOnce(&mut ClientLink) -> bool,
+    ) -> Option<Box<ClientLink>> {
+        let mut link = self.take_last()?;
+        let is_good = (link.limits.are_usual || settle(&mut link))
+            && link.losses_seen == self.losses()
+            && (link.settled.as_ref().is_some_and(|it| it.tick == tick)
+                || self.is_trusted(&mut link, tick));
+        if !is_good {
+            self.give_back_last(link);
+            return None;
+        }
+        Some(link)
+    }
+
+    /// Returns whether a connection that may have idled is good without a look.
+    ///
+    /// The coarse clock stands still for some milliseconds. In the tick in which a connection was looked at, or known to be
+    /// used, it did not idle for longer than a connection may without being looked at.
+    #[inline(never)]
+    fn is_trusted(&self, link: &mut ClientLink, tick: u64) -> bool {
+        let now = clock::now();
+        if now > link.trusted_until {
+            return false;
+        }
+        link.last_used = now;
+        link.trusted_until = self.trusted_until(now);
+        if let Some(settled) = &mut link.settled {
+            settled.tick = if settled.by_ticks { tick } else { 0 };
+        }
+        true
+    }
+}
+
+impl ClientLink {
+    /// Prepares a connection that has carried calls for usual ones. `false`: it is not for them.
+    #[cold]
+    #[inline(never)]
+    fn settle(&mut self, profile: &RouteProfile, policies: &Effective) -> bool {
+        let told = profile
+            .code_sets
+            .map(|wanted| self.session.told.yet_to_tell(wanted));
+        let is_plain = self.reused
+            && self.is_common()
+            && self.reference.is_none()
+            && self.band.is_none()
+            && told == Ok(None);
+        if !is_plain || self.limits.reads(&*self.link, policies.round_trip).is_err() {
+            return false;
+        }
+        self.limit_writes(policies.round_trip);
+        let minor = profile.wire.version().minor;
+        let (dialect, by_ticks) = (
+            self.session.told.dialect(minor),
+            self.is_told_by_ticks(policies),
+        );
+        let settled = self
+            .settled
+            .get_or_insert_with(|| Box::new(Settled::new(dialect)));
+        settled.dialect = dialect;
+        settled.by_ticks = by_ticks;
+        settled.tick = 0;
+        self.limits.are_usual = true;
+        true
+    }
+
+    /// Returns whether ticks of the coarse clock are short against what is measured by them.
+    fn is_told_by_ticks(&self, policies: &Effective) -> bool {
+        let tick = Duration::from_nanos(clock::coarse_resolution());
+        let trusted = self.trusted_until.saturating_duration_since(self.last_used);
+        trusted >= tick && policies.round_trip.is_none_or(|limit| limit >= LONG)
+    }
+}

@@ -1,0 +1,39 @@
+//! Time as this crate reads it: the system's, or that of a simulation.
+//!
+//! Every deadline, age and pause in this crate is computed from these functions. In a test build with the feature
+//! `simulation` they read the clock of the simulated world (`src/simulation`), which jumps to the next deadline when all
+//! threads wait. In all other builds they are the calls that they stand for, and nothing else.
+
+#[cfg(not(all(test, feature = "simulation")))]
+mod chosen {
+    use std::time::{Duration, Instant, SystemTime};
+
+    pub(crate) use oxorb_sys::clock::{
+        coarse_nanoseconds, coarse_resolution, monotonic_nanoseconds,
+    };
+
+    /// Returns the present moment.
+    #[inline(always)]
+    pub(crate) fn now() -> Instant {
+        Instant::now()
+    }
+
+    /// Returns the time that has passed since a moment.
+    #[inline(always)]
+    pub(crate) fn since(moment: Instant) -> Duration {
+        moment.elapsed()
+    }
+
+    /// Returns the time of day.
+    #[inline(always)]
+    pub(crate) fn time_of_day() -> SystemTime {
+        SystemTime::now()
+    }
+}
+
+#[cfg(all(test, feature = "simulation"))]
+mod chosen {
+    pub(crate) use crate::simulation::clock::*;
+}
+
+pub(crate) use chosen::*;

@@ -1,0 +1,227 @@
+//! Messages over a link: the only code that reads one, and the only code that writes what an encoder holds.
+//!
+//! Five threads receive: a caller that waits for its own reply, a reader of calls that share a connection, a caller that
+//! reads for others, too, a server thread, and one that looks ahead. All call [`Receiver::next`], and react to its events
+//! each in their own way.
+
+use std::io::{self, IoSlice};
+use std::time::Duration;
+
+use oxorb_cdr::{Encoded, Encoder};
+use oxorb_giop::{Fragments, Inbox, Wire};
+use oxorb_transport::{Link, WriteError};
+
+use super::Ended;
+
+/// How long a read may take.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wait {
+    /// There is to be no read.
+    Not,
+    /// It returns at once.
+    Now,
+    /// As long as the read timeout of the link lets it.
+    Limited,
+}
+
+/// Next thing that a connection brings.
+pub(crate) enum Event {
+    /// All of a message, which the inbox announces.
+    // Its header is not here: an event fits in two registers.
+    Message,
+    /// Octets of messages that are yet to be announced.
+    Octets {
+        octets: usize,
+        /// Whether there may be more: as many came as were asked for.
+        all: bool,
+    },
+    /// Nothing came in time.
+    Silence,
+    /// A signal ended the read early.
+    Interrupted,
+}
+
+/// The receiving half of a connection, while somebody reads it.
+pub(crate) struct Receiver<'c> {
+    pub(crate) link: &'c dyn Link,
+    pub(crate) inbox: &'c mut Inbox,
+}
+
+impl Receiver<'_> {
+    /// Returns the next message and drops the one before; where none is whole, reads once: one system call. `wait` says how
+    /// long that may take, once it is known that there is no message to look at first.
+    ///
+    /// # Errors
+    /// [`Ended::Malformed`], [`Ended::Vanished`], [`Ended::Unreadable`], and those of `wait`.
+    #[inline(always)]
+    pub(crate) fn next(
+        &mut self,
+        wait: impl FnOnce(&mut Inbox) -> Result<Wait, Ended>,
+    ) -> Result<Event, Ended> {
+        match self.inbox.poll() {
+            Ok(None) => {}
+            Ok(Some(_)) => return Ok(Event::Message),
+            Err(violation) => return Err(Ended::Malformed(violation)),
+        }
+        let wait = wait(self.inbox)?;
+        self.read(wait)
+    }
+
+    /// Reads once, where no message waits to be looked at: one system call.
+    ///
+    /// # Errors
+    /// [`Ended::Vanished`], [`Ended::Unreadable`].
+    #[inline(always)]
+    pub(crate) fn read(&mut self, wait: Wait) -> Result<Event, Ended> {
+        let (buffer, room) = self.inbox.room();
+        let read = match wait {
+            Wait::Limited => self.link.read(buffer, room),
+            Wait::Now => self.link.read_now(buffer, room),
+            Wait::Not => return Ok(Event::Silence),
+        };
+        match read {
+            Ok(0) => Err(Ended::Vanished),
+            Ok(octets) => Ok(Event::Octets {
+                octets,
+                all: octets == room,
+            }),
+            Err(error) => unread(error),
+        }
+    }
+}
+
+/// Returns what an error of a read means for the connection.
+#[cold]
+fn unread(error: io::Error) -> Result<Event, Ended> {
+    match error.kind() {
+        io::ErrorKind::Interrupted => Ok(Event::Interrupted),
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => Ok(Event::Silence),
+        _ => Err(Ended::Unreadable(error)),
+    }
+}
+
+/// Returns whether a message goes in one piece where pieces have so many octets at most.
+#[inline]
+fn fits(message: &[u8], fragment_size: Option<usize>) -> bool {
+    fragment_size.is_none_or(|size| message.len() <= size)
+}
+
+/// Writes what an encoder holds, as [`write_message`] does, and gives its buffer back.
+///
+/// `left` returns the time that a further piece may take; `None`: as long as the first.
+// In place, and without an `Encoded` for a message in one piece: an encoder is large, and moving it costs as much as the rest.
+#[inline(always)]
+pub(crate) fn send_encoded(
+    link: &dyn Link,
+    e: Encoder<'_>,
+    wire: Wire,
+    fragment_size: Option<usize>,
+    left: impl Fn() -> Option<Duration>,
+) -> (Result<(), WriteError>, Vec<u8>) {
+    match e.contiguous() {
+        Some(message) if fits(message, fragment_size) => {
+            let sent = link.write(&mut [IoSlice::new(message)]);
+            (sent, e.into_buffer())
+        }
+        _ => send_pieces(link, e.finish(), wire, fragment_size, &left),
+    }
+}
+
+/// Does what [`send_encoded`] does, for an encoder that stays where it is.
+#[inline(always)]
+pub(crate) fn send_written(
+    link: &dyn Link,
+    e: &mut Encoder<'_>,
+    wire: Wire,
+    fragment_size: Option<usize>,
+) -> (Result<(), WriteError>, Vec<u8>) {
+    match e.contiguous() {
+        Some(message) if fits(message, fragment_size) => {
+            let sent = link.write(&mut [IoSlice::new(message)]);
+            (sent, e.take_buffer())
+        }
+        _ => send_pieces(link, e.take(), wire, fragment_size, &|| None),
+    }
+}
+
+#[inline(never)]
+fn send_pieces(
+    link: &dyn Link,
+    message: Encoded<'_>,
+    wire: Wire,
+    fragment_size: Option<usize>,
+    left: &dyn Fn() -> Option<Duration>,
+) -> (Result<(), WriteError>, Vec<u8>) {
+    let sent = write_message_within(link, &message, wire, fragment_size, left);
+    (sent, message.into_buffer())
+}
+
+/// Writes one message: in one piece, or in fragments when it is larger than `fragment_size` octets
+/// and the protocol has them.
+pub(crate) fn write_message(
+    link: &dyn Link,
+    message: &Encoded<'_>,
+    wire: Wire,
+    fragment_size: Option<usize>,
+) -> Result<(), WriteError> {
+    write_message_within(link, message, wire, fragment_size, &|| None)
+}
+
+/// Does what [`write_message`] does. `left` returns the time that a further piece may take, and zero when there is none;
+/// `None`: as long as the first. Changes the write time-out of the link where there are several.
+#[inline]
+pub(crate) fn write_message_within(
+    link: &dyn Link,
+    message: &Encoded<'_>,
+    wire: Wire,
+    fragment_size: Option<usize>,
+    left: &dyn Fn() -> Option<Duration>,
+) -> Result<(), WriteError> {
+    if message.is_contiguous() && fits(message.contiguous(), fragment_size) {
+        return link.write(&mut [IoSlice::new(message.contiguous())]);
+    }
+    write_pieces(link, message, wire, fragment_size, left)
+}
+
+/// A message that refers to memory elsewhere, or is too large to go in one piece.
+#[inline(never)]
+fn write_pieces(
+    link: &dyn Link,
+    message: &Encoded<'_>,
+    wire: Wire,
+    fragment_size: Option<usize>,
+    left: &dyn Fn() -> Option<Duration>,
+) -> Result<(), WriteError> {
+    let mut slices = [IoSlice::new(&[]); Encoded::MAX_SLICES];
+    let slices = message.io_slices(&mut slices);
+    let fragments = fragment_size
+        .filter(|size| message.len() > *size && !wire.needs().no_fragments)
+        .and_then(|size| Fragments::new(slices, size).ok());
+    let Some(fragments) = fragments else {
+        return link.write(slices);
+    };
+    let mut written = 0;
+    for piece in fragments {
+        let mut slots = [IoSlice::new(&[]); Fragments::MAX_SLICES];
+        let piece = piece.slices(slices, &mut slots);
+        let octets: usize = piece.iter().map(|slice| slice.len()).sum();
+        let sent = match left().filter(|_| written > 0) {
+            Some(left) if left.is_zero() => Err(WriteError {
+                written: 0,
+                error: io::ErrorKind::TimedOut.into(),
+            }),
+            Some(left) => {
+                let _ = link.set_write_timeout(Some(left));
+                link.write(piece)
+            }
+            None => link.write(piece),
+        };
+        // The peer has seen the pieces before this one, whatever became of it.
+        sent.map_err(|failed| WriteError {
+            written: written + failed.written,
+            ..failed
+        })?;
+        written += octets;
+    }
+    Ok(())
+}

@@ -1,0 +1,151 @@
+//! Connections: how many, from whom, for how long, and what each client takes.
+
+use std::time::Duration;
+
+use oxorb_transport::AccessError;
+
+use super::Setting;
+use crate::options::value::{number, or_none, positive, zero_or_one};
+
+pub(super) const ALL: &[Setting] = &[
+    Setting {
+        name: "MaxConnections",
+        value: "N",
+        help: "Most connections a server accepts. Default 1000.",
+        apply: |options, text| {
+            options.max_connections = positive(text)?;
+            Ok(())
+        },
+    },
+    Setting {
+        name: "MaxConnectionsPerClient",
+        value: "N",
+        help: "Most connections a server accepts from one address; 0: no such limit. Default 500.",
+        apply: |options, text| {
+            options.max_connections_per_client = or_none(text)?;
+            Ok(())
+        },
+    },
+    Setting {
+        name: "MaxRequestsPerClient",
+        value: "N",
+        help: "Most requests of one address that run at a time; 0: no limit. Default 0.",
+        apply: |options, text| {
+            options.max_requests_per_client = or_none(text)?;
+            Ok(())
+        },
+    },
+    Setting {
+        name: "MaxRequestsPerConnection",
+        value: "N",
+        help: "Most requests of one connection that run side by side; 1: one after another, in order. Default 64.",
+        apply: |options, text| {
+            options.max_requests_per_connection = positive(text)?;
+            Ok(())
+        },
+    },
+    Setting {
+        name: "MaxOctetsPerClient",
+        value: "OCTETS",
+        help: "Most memory that messages, values, large replies and kept buffers of one address take together; 0: no \
+               limit. Default 240 MiB.",
+        apply: |options, text| {
+            options.max_octets_per_client = or_none(text)?;
+            Ok(())
+        },
+    },
+    Setting {
+        name: "MaxReplyOctetsPerClient",
+        value: "OCTETS",
+        help: "Most of that which large replies hold until the client has taken them; 0: no limit of their own. \
+               Default 180 MiB.",
+        apply: |options, text| {
+            options.max_reply_octets_per_client = or_none(text)?;
+            Ok(())
+        },
+    },
+    Setting {
+        name: "ReplyWait",
+        value: "MS",
+        help: "How long a request waits until its client has taken earlier large replies, in milliseconds; 0: not at \
+               all. Default 20000.",
+        apply: |options, text| {
+            options.reply_wait = Duration::from_millis(number(text)?);
+            Ok(())
+        },
+    },
+    Setting {
+        name: "IdleTimeout",
+        value: "MS",
+        help: "After how long a server closes an idle connection, in milliseconds; 0: never. Default 0.",
+        apply: |options, text| {
+            options.idle_timeout = or_none(text)?.map(|ms| Duration::from_millis(ms as u64));
+            Ok(())
+        },
+    },
+    Setting {
+        name: "KeepAlive",
+        value: "MS",
+        help: "After how much silence the system asks whether a peer is there; 0: never. Default 60000.",
+        apply: |options, text| {
+            options.keep_alive = or_none(text)?.map(|ms| Duration::from_millis(ms as u64));
+            Ok(())
+        },
+    },
+    Setting {
+        name: "Access",
+        value: "RULES",
+        help: "Who may connect: allow NETWORK and deny NETWORK, separated by commas; also uid:NUMBER and gid:NUMBER, for processes of this host, and all.",
+        apply: |options, text| {
+            options.access = text
+                .parse()
+                .map_err(|error: AccessError| error.to_string())?;
+            Ok(())
+        },
+    },
+    Setting {
+        name: "OfferBiDirectionalGIOP",
+        value: "0|1",
+        help: "Whether servers may call back over the connections to them. Default 0.",
+        apply: |options, text| {
+            options.offer_bidirectional = zero_or_one(text)?;
+            Ok(())
+        },
+    },
+    Setting {
+        name: "AcceptBiDirectionalGIOP",
+        value: "0|1",
+        help: "Whether clients are called back over their connections if they offer it. Default 0.",
+        apply: |options, text| {
+            options.accept_bidirectional = zero_or_one(text)?;
+            Ok(())
+        },
+    },
+    Setting {
+        name: "MaxIdleConnections",
+        value: "N",
+        help: "Most idle connections a client keeps for each server address. Default 16.",
+        apply: |options, text| {
+            options.max_idle_connections = number(text)?;
+            Ok(())
+        },
+    },
+    Setting {
+        name: "MaxClientConnections",
+        value: "N",
+        help: "Most cached connections to all servers; 0: no limit. Default 0.",
+        apply: |options, text| {
+            options.max_client_connections = or_none(text)?;
+            Ok(())
+        },
+    },
+    Setting {
+        name: "ClientIdleTimeout",
+        value: "MS",
+        help: "After how long a client closes an idle connection, in milliseconds; 0: never. Default 0.",
+        apply: |options, text| {
+            options.client_idle_timeout = or_none(text)?.map(|ms| Duration::from_millis(ms as u64));
+            Ok(())
+        },
+    },
+];

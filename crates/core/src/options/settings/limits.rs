@@ -1,0 +1,81 @@
+//! Limits of what is received.
+
+use oxorb_giop::setting;
+
+use super::Setting;
+use crate::options::value::{number, positive};
+
+pub(super) const ALL: &[Setting] = &[
+    Setting {
+        name: setting::MAX_MESSAGE,
+        value: "OCTETS",
+        help: "The longest message to accept and to send. Default 64 MiB.",
+        apply: |options, text| {
+            let octets = positive(text)?;
+            options.limits.max_message = octets;
+            // A message that may come should be readable.
+            let decoded = u32::try_from(octets.saturating_mul(4)).unwrap_or(u32::MAX);
+            let cdr = &mut options.limits.cdr;
+            cdr.max_memory = cdr.max_memory.max(decoded);
+            Ok(())
+        },
+    },
+    Setting {
+        name: setting::MAX_PARTIAL_MESSAGES,
+        value: "N",
+        help: "Most fragmented messages of a connection that may be incomplete. Default 16.",
+        apply: |options, text| {
+            options.limits.max_partial_messages = positive(text)?;
+            Ok(())
+        },
+    },
+    Setting {
+        name: setting::MAX_PARTIAL_OCTETS,
+        value: "OCTETS",
+        help: "Most that incomplete fragmented messages of a connection may hold. Default 64 MiB.",
+        apply: |options, text| {
+            options.limits.max_partial_octets = positive(text)?;
+            Ok(())
+        },
+    },
+    Setting {
+        name: "MaxDepth",
+        value: "N",
+        help: "How deeply encapsulations and recursive values may nest. Default 64.",
+        apply: |options, text| {
+            options.limits.cdr.max_depth = match number(text)? {
+                0 => return Err("expected a number of at least 1".to_owned()),
+                depth => depth,
+            };
+            Ok(())
+        },
+    },
+    Setting {
+        name: "MaxDecoded",
+        value: "OCTETS",
+        help: "Most memory that the values of one message may take, decoded. Default 256 MiB, and at least four times \
+               MaxMessage where that is set before.",
+        apply: |options, text| {
+            options.limits.cdr.max_memory = positive(text)?.try_into().unwrap_or(u32::MAX);
+            Ok(())
+        },
+    },
+    Setting {
+        name: "MaxText",
+        value: "OCTETS",
+        help: "Most text that values and types become as JSON, for one request or answer. Default 64 MiB.",
+        apply: |options, text| {
+            options.limits.cdr.max_text = positive(text)?.try_into().unwrap_or(u32::MAX);
+            Ok(())
+        },
+    },
+    Setting {
+        name: "KeptCapacity",
+        value: "OCTETS",
+        help: "The largest buffer that a connection keeps between messages. A server keeps a sixteenth of MaxOctetsPerClient for each client at most, and a client 2 MiB for a connection that its thread did not use last. Default 9 MiB.",
+        apply: |options, text| {
+            options.limits.kept_capacity = number(text)?;
+            Ok(())
+        },
+    },
+];

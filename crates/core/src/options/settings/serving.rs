@@ -1,0 +1,127 @@
+//! Requests that wait, and the priorities of what serves them.
+
+use std::time::Duration;
+
+use super::Setting;
+use crate::options::LANE_ENDPOINTS;
+use crate::options::value::{
+    milliseconds, number, positive, priority_mapping, scheduling_class, zero_or_one,
+};
+use crate::rt::{LaneEndpoints, LaneNumber};
+
+pub(super) const ALL: &[Setting] = &[
+    Setting {
+        name: "MaxHeld",
+        value: "N",
+        help: "Most requests that wait at a holding POA manager, for their turn in a POA with a single thread, or for the main thread; more are TRANSIENT. Default 256.",
+        apply: |options, text| {
+            options.max_held = number(text)?;
+            Ok(())
+        },
+    },
+    Setting {
+        name: "HoldTime",
+        value: "MILLISECONDS",
+        help: "How long each of them waits before it is TRANSIENT, and how long the object adapter waits for requests to end. Default 30000.",
+        apply: |options, text| {
+            options.hold_time = milliseconds(text)?;
+            Ok(())
+        },
+    },
+    Setting {
+        name: "SchedPolicy",
+        value: "SCHED_OTHER|SCHED_FIFO|SCHED_RR",
+        help: "Scheduling class of the ORB's threads, and of application threads that are given a priority. Default SCHED_OTHER: priorities do not reach the scheduler.",
+        apply: |options, text| {
+            options.realtime.class = scheduling_class(text)?;
+            Ok(())
+        },
+    },
+    Setting {
+        name: "PriorityMapping",
+        value: "direct|linear|continuous",
+        help: "Which priority of the scheduling class stands for a CORBA priority. Default linear.",
+        apply: |options, text| {
+            options.realtime.mapping = priority_mapping(text)?;
+            Ok(())
+        },
+    },
+    Setting {
+        name: "TimeProbes",
+        value: "0|1",
+        help: "Whether requests leave behind when they passed which stage (under 50 ns for each). Default 0.",
+        apply: |options, text| {
+            options.time_probes = zero_or_one(text)?;
+            Ok(())
+        },
+    },
+    Setting {
+        name: "MaxUnanswered",
+        value: "N",
+        help: "Most requests that servants keep to answer them later (AMH); more are TRANSIENT. Default 10000.",
+        apply: |options, text| {
+            options.max_unanswered = number(text)?;
+            Ok(())
+        },
+    },
+    Setting {
+        name: LANE_ENDPOINTS,
+        value: "POOL:LANE=ENDPOINTS",
+        help: "Where a lane of a threadpool listens (TAO's form with a space is understood, too); * for all. Default: the ports that follow those of -ORBListenEndpoints, in the order in which threadpools are created, where these are fixed; otherwise ports that the system chooses.",
+        apply: |options, text| {
+            if !options.keep_unread(LANE_ENDPOINTS, text) {
+                let lane = LaneEndpoints::parse(text, &options.protocols)?;
+                options.realtime.lane_endpoints.push(lane);
+            }
+            Ok(())
+        },
+    },
+    Setting {
+        name: "LaneCPU",
+        value: "POOL:LANE=CPU",
+        help: "The only processor that threads of a lane run on, where its threadpool does not say; * for all. Default: any.",
+        apply: |options, text| {
+            let cpu = LaneNumber::parse(text, u16::MAX)?;
+            options.realtime.lane_cpus.push(cpu);
+            Ok(())
+        },
+    },
+    Setting {
+        name: "LaneDSCP",
+        value: "POOL:LANE=DSCP",
+        help: "Marks the packets of a lane's connections, 0 to 63, where its threadpool does not say; * for all. Default: as the system does.",
+        apply: |options, text| {
+            let dscp = LaneNumber::parse(text, 63)?;
+            options.realtime.lane_dscps.push(dscp);
+            Ok(())
+        },
+    },
+    Setting {
+        name: "DynamicThreadIdleTimeout",
+        value: "MICROSECONDS",
+        help: "How long a dynamic thread of a lane waits in vain before it ends; 0: for ever. Default 0.",
+        apply: |options, text| {
+            let idle: u64 = number(text)?;
+            options.realtime.dynamic_idle = (idle != 0).then(|| Duration::from_micros(idle));
+            Ok(())
+        },
+    },
+    Setting {
+        name: "MaxBufferedOctets",
+        value: "OCTETS",
+        help: "Most that requests waiting in a lane may hold where its threadpool does not say. Default 64 MiB.",
+        apply: |options, text| {
+            options.realtime.max_buffered_octets = positive(text)?;
+            Ok(())
+        },
+    },
+    Setting {
+        name: "LockMemory",
+        value: "0|1",
+        help: "Whether the process keeps its memory in RAM from the first threadpool on. Default 0.",
+        apply: |options, text| {
+            options.realtime.lock_memory = zero_or_one(text)?;
+            Ok(())
+        },
+    },
+];

@@ -1,0 +1,112 @@
+//! The ORB as its server half knows it: [`Host`].
+
+use std::sync::Arc;
+
+use oxorb_giop::{Frame, Inbox};
+
+use super::{Inner, Orb};
+use crate::options::PoolThread;
+use crate::scheduler::Scheduled;
+use crate::server::{
+    self, Caller, Connection, DispatchingModules, Followers, Home, Host, Keeper, Lane, Next, Parts,
+    Registry, Sink, Takeover,
+};
+use crate::shared::Shared;
+use crate::sync::attributed::Builder;
+
+impl Parts for Orb {
+    #[inline]
+    fn shared(&self) -> &Shared {
+        &self.inner.shared
+    }
+
+    #[inline]
+    fn registry(&self) -> &Registry {
+        &self.inner.server.registry
+    }
+
+    fn followers(&self) -> &Followers<Connection> {
+        &self.inner.server.followers
+    }
+
+    #[inline]
+    fn takeover(&self) -> &Takeover {
+        &self.inner.server.takeover
+    }
+
+    #[inline]
+    fn modules(&self) -> Option<&DispatchingModules> {
+        self.inner.server.modules()
+    }
+}
+
+impl Host for Orb {
+    #[inline]
+    fn dispatch(
+        &self,
+        inbox: &Inbox,
+        frame: &Frame<'_>,
+        caller: Caller<'_>,
+        sink: &mut Sink,
+    ) -> Next {
+        server::dispatch(self, inbox, frame, caller, sink)
+    }
+
+    fn lane(&self, picked: PoolThread) -> Option<Arc<Lane>> {
+        self.inner.server.pools.lane(picked)
+    }
+
+    fn consider_offer(&self, caller: &mut Caller<'_>, key: &[u8], offer: &[u8]) {
+        Orb::consider_offer(self, caller, key, offer);
+    }
+
+    fn scheduled(&self, key: &[u8]) -> Option<Scheduled> {
+        self.adapter()?.scheduled(key)
+    }
+
+    fn keeper(&self) -> Arc<dyn Keeper> {
+        Arc::<Inner>::clone(&self.inner)
+    }
+}
+
+impl Parts for Inner {
+    #[inline]
+    fn shared(&self) -> &Shared {
+        &self.shared
+    }
+
+    #[inline]
+    fn registry(&self) -> &Registry {
+        &self.server.registry
+    }
+
+    fn followers(&self) -> &Followers<Connection> {
+        &self.server.followers
+    }
+
+    #[inline]
+    fn takeover(&self) -> &Takeover {
+        &self.server.takeover
+    }
+
+    #[inline]
+    fn modules(&self) -> Option<&DispatchingModules> {
+        self.server.modules()
+    }
+}
+
+impl Keeper for Inner {
+    fn take_over(
+        self: Arc<Self>,
+        builder: Builder,
+        home: Home,
+        connection: Connection,
+        last: fn(),
+    ) -> Result<(), Option<Box<Connection>>> {
+        server::start_takeover(builder, &Orb { inner: self }, home, connection, last)
+    }
+
+    fn serve_detached(self: Arc<Self>, connection: &mut Connection, home: &Home) {
+        connection.serve_detached(&Orb { inner: self }, home);
+    }
+}

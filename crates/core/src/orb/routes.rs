@@ -1,0 +1,54 @@
+//! Routes of references that are bound to an ORB.
+
+use oxorb_object::{Ior, SystemException};
+
+use super::Orb;
+use crate::client::Selection;
+use crate::options::{ClientConnections, Collocation};
+use crate::route::{Route, RouteProfile};
+
+impl Orb {
+    /// Finds where an IOR leads.
+    pub(crate) fn read_route(&self, ior: &Ior) -> Result<Route, SystemException> {
+        let (shared, client) = (self.shared(), self.client());
+        let mut route = Route::parse(
+            shared,
+            |address| self.own_address(address),
+            |protocol, address, agreed| client.peer(shared, protocol, address, agreed),
+            ior,
+        )?;
+        route.usual = route.suits_usual_calls() && self.makes_usual_calls();
+        Ok(route)
+    }
+
+    /// Returns whether calls to other processes by the ORB's own policies need no look at anything but their connection.
+    fn makes_usual_calls(&self) -> bool {
+        let shared = self.shared();
+        use ClientConnections::{Cached, Private};
+        matches!(shared.options.client_connections, Private | Cached)
+            && self.interceptors().client.is_empty()
+            && shared.policies.are_usual()
+    }
+}
+
+impl Route {
+    /// Returns a profile of this very process whose requests may run in the calling thread. Those of a lane run in its own
+    /// threads only (RT-CORBA as TAO has it): a call from any other thread goes through the lane.
+    #[inline]
+    pub(crate) fn local(
+        &self,
+        orb: &Orb,
+        selection: Option<&Selection>,
+    ) -> Option<(usize, &RouteProfile)> {
+        let mut profiles = self.profiles.iter().enumerate();
+        profiles.find(|(index, profile)| match (&profile.peer, profile.lane) {
+            (None, _) => true,
+            (_, None) => false,
+            (_, Some(lane)) => {
+                orb.options().collocation != Collocation::None
+                    && orb.serving_lane() == Some(lane)
+                    && selection.is_none_or(|selection| selection.admits(*index))
+            }
+        })
+    }
+}

@@ -1,0 +1,17 @@
+//! Objects that arriving requests are for.
+
+use crate::interface::Interface;
+use crate::op::{SLOTTED_KEY, SLOTTED_KEY_LEN};
+use crate::options::Arriving;
+
+impl Arriving<'_> {
+    /// Whether it is for this object of this ORB.
+    pub fn is_for(&self, object: &impl Interface) -> bool {
+        let key = match self.key.split_last_chunk::<2>() {
+            Some((key, _)) if key.len() == SLOTTED_KEY_LEN && key.starts_with(SLOTTED_KEY) => key,
+            _ => self.key,
+        };
+        let route = object.reference().route();
+        route.is_ok_and(|route| route.profiles.iter().any(|profile| *profile.key == *key))
+    }
+}

@@ -1,0 +1,169 @@
+//! Why text does not lead to an object.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use oxorb_object::{ReferenceError, SystemException, minor};
+
+use crate::failure::{Failure, last_failure};
+
+/// A file, or an initial reference, may lead to a URL that leads to another ...
+/// but not for ever.
+pub(crate) const MAX_INDIRECTIONS: u32 = 8;
+
+/// Why text did not lead to an object.
+///
+/// `Debug` prints what `Display` does, so that a `main` which returns it is
+/// readable.
+#[non_exhaustive]
+pub enum ResolveError {
+    /// Not a stringified reference; says where and why.
+    Malformed {
+        /// The text.
+        text: String,
+        /// What is wrong with it.
+        error: ReferenceError,
+    },
+    /// A `file:` that cannot be read.
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// Files and initial references lead to each other.
+    TooManyIndirections(String),
+    /// No initial reference of this name.
+    UnknownName {
+        /// The name asked for.
+        name: String,
+        /// Those there are.
+        known: Vec<String>,
+    },
+    /// The naming service does not know the name.
+    Name {
+        /// The name asked for.
+        name: String,
+        /// What the naming service said.
+        why: String,
+    },
+    /// Reached, but of another interface.
+    WrongInterface {
+        /// The reference.
+        text: String,
+        /// The repository id that was expected.
+        wanted: &'static str,
+    },
+    /// The object could not be asked for its type.
+    Call {
+        /// The reference.
+        text: String,
+        /// What the call raised.
+        exception: SystemException,
+        /// Each endpoint tried and what failed there, if none was reached.
+        failure: Option<Failure>,
+    },
+}
+
+impl ResolveError {
+    pub(crate) fn call(text: &str, exception: SystemException) -> Self {
+        let failure = last_failure().filter(|failure| failure.exception == exception);
+        ResolveError::Call {
+            text: text.to_owned(),
+            exception,
+            failure,
+        }
+    }
+}
+
+impl fmt::Display for ResolveError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ResolveError::Malformed {
+                error: error @ ReferenceError::Scheme { .. },
+                ..
+            } => error.fmt(f),
+            ResolveError::Malformed { text, error } => {
+                write!(f, "{:?} is no object reference: {error}", abridged(text))
+            }
+            ResolveError::File { path, error } => {
+                write!(
+                    f,
+                    "cannot read the reference in {}: {error}",
+                    path.display()
+                )
+            }
+            ResolveError::TooManyIndirections(text) => write!(
+                f,
+                "following {:?} led to more than {MAX_INDIRECTIONS} further references",
+                abridged(text)
+            ),
+            ResolveError::UnknownName { name, known } if known.is_empty() => write!(
+                f,
+                "no initial reference {name:?}; give one with -ORBInitRef {name}=URL"
+            ),
+            ResolveError::UnknownName { name, known } => write!(
+                f,
+                "no initial reference {name:?}, only {}; give it with -ORBInitRef {name}=URL",
+                known.join(", ")
+            ),
+            ResolveError::Name { name, why } => {
+                write!(f, "the naming service did not resolve {name:?}: {why}")
+            }
+            ResolveError::WrongInterface { text, wanted } => {
+                write!(f, "the object at {:?} is no {wanted}", abridged(text))
+            }
+            ResolveError::Call {
+                text,
+                exception,
+                failure,
+            } => {
+                write!(f, "cannot reach {:?}: ", abridged(text))?;
+                match failure {
+                    Some(failure) => failure.fmt(f),
+                    None => exception.fmt(f),
+                }
+            }
+        }
+    }
+}
+
+impl fmt::Debug for ResolveError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for ResolveError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            ResolveError::Malformed { error, .. } => Some(error),
+            ResolveError::File { error, .. } => Some(error),
+            ResolveError::Call { exception, .. } => Some(exception),
+            _ => None,
+        }
+    }
+}
+
+impl From<ResolveError> for SystemException {
+    /// For code that only knows CORBA exceptions.
+    fn from(error: ResolveError) -> Self {
+        match error {
+            ResolveError::Malformed { error, .. } => error.to_exception(),
+            ResolveError::Call { exception, .. } => exception,
+            _ => SystemException::bad_param(
+                minor::bad_param::URL_OTHER,
+                oxorb_object::CompletionStatus::No,
+            ),
+        }
+    }
+}
+
+/// Long IORs would drown the message.
+pub(crate) fn abridged(text: &str) -> String {
+    const SHOWN: usize = 60;
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,184 @@
+//! Messages while they come in pieces: what they take of their client's share of memory, and whether they get on.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use oxorb_giop::Inbox;
+use oxorb_transport::Link;
+
+use super::client::Client;
+use super::host::Parts;
+use super::owed;
+use super::share::{Buffer, Claim, Limits, SMALL};
+use super::status::Status;
+use crate::clock;
+use crate::conn::Ended;
+use crate::sync::atomic::Ordering;
+use crate::{Incident, Options};
+
+/// Least number of octets of a message in each `stall_timeout`: one that comes octet by octet stalls, too.
+const PACE: usize = 1024;
+
+/// Account of what a connection receives.
+pub(super) struct Intake {
+    /// The time the client has for its next octets of a message in pieces.
+    pace: Option<Pace>,
+    /// What its messages take of the client's share.
+    pub(super) claim: Claim,
+    /// What the memory of its inbox takes of it between messages.
+    kept: Buffer,
+    /// Not read until other messages of the client leave room.
+    pub(super) throttled: bool,
+}
+
+/// How a message that arrives in pieces gets on.
+struct Pace {
+    since: Instant,
+    /// Octets since then.
+    octets: usize,
+}
+
+impl Intake {
+    pub(super) fn of(client: Option<&Arc<Client>>) -> Intake {
+        Intake {
+            pace: None,
+            claim: Claim::of(client),
+            kept: Buffer::of(client),
+            throttled: false,
+        }
+    }
+
+    /// Counts the memory of the inbox as planned for, where it has so many octets.
+    pub(super) fn planned(&mut self, octets: usize) {
+        self.kept.planned(octets);
+    }
+
+    /// Notes octets that came.
+    #[inline]
+    pub(super) fn came(&mut self, octets: usize) {
+        if let Some(pace) = &mut self.pace {
+            pace.octets += octets;
+        }
+    }
+
+    /// Reports whether the link may be read; if not, other messages of this client take all the memory it may have.
+    /// Costs some comparisons while messages come whole and are small.
+    ///
+    /// # Errors
+    /// [`Ended::Stalled`].
+    #[inline(always)]
+    pub(super) fn may_read(
+        &mut self,
+        orb: &impl Parts,
+        link: &dyn Link,
+        status: &Status,
+        inbox: &mut Inbox,
+    ) -> Result<bool, Ended> {
+        let small = self.claim.is_empty() && self.kept.covers(inbox.spare());
+        if small && self.pace.is_none() && !inbox.mid_message() {
+            return Ok(true);
+        }
+        self.may_read_any(orb, link, status, inbox)
+    }
+
+    #[inline(never)]
+    fn may_read_any(
+        &mut self,
+        orb: &impl Parts,
+        link: &dyn Link,
+        status: &Status,
+        inbox: &mut Inbox,
+    ) -> Result<bool, Ended> {
+        if !inbox.mid_message() {
+            self.gets_on(status);
+            if !self.claim.is_empty() || !self.kept.covers(inbox.spare()) {
+                self.between_large(orb.options(), inbox);
+            }
+            return Ok(true);
+        }
+        self.may_read_on(orb, link, status, inbox)
+    }
+
+    fn may_read_on(
+        &mut self,
+        orb: &impl Parts,
+        link: &dyn Link,
+        status: &Status,
+        inbox: &Inbox,
+    ) -> Result<bool, Ended> {
+        if self.has_stalled(orb, link, status, inbox) {
+            return Err(Ended::Stalled);
+        }
+        let wanted = inbox.memory().max(inbox.awaited());
+        // What was kept for it is counted already.
+        let wanted = wanted.saturating_sub(self.kept.octets());
+        if wanted <= SMALL || self.claim.grow(wanted, Limits::of(orb.options())) {
+            self.throttled = false;
+            return Ok(true);
+        }
+        if !self.throttled {
+            self.throttled = true;
+            let detail = || format!("a message of {wanted} octets waits");
+            orb.shared()
+                .note(Incident::TooManyOctets, || link.peer(), detail);
+        }
+        Ok(false)
+    }
+
+    /// After a large message: its memory is kept where it fits among what the client's connections keep.
+    #[cold]
+    fn between_large(&mut self, options: &Options, inbox: &mut Inbox) {
+        let octets = self.claim.release();
+        let spare = inbox.spare();
+        let same = self.kept.covers(spare) && self.kept.octets() <= spare;
+        if !same && !self.kept.keep(spare, options) {
+            inbox.shrink_to(SMALL);
+            owed::freed(octets.max(spare));
+        } else if octets > spare {
+            owed::freed(octets - spare);
+        }
+    }
+
+    /// Reports whether a message in pieces has not got on for `stall_timeout`.
+    pub(super) fn has_stalled(
+        &mut self,
+        orb: &impl Parts,
+        link: &dyn Link,
+        status: &Status,
+        inbox: &Inbox,
+    ) -> bool {
+        if !inbox.mid_message() {
+            self.gets_on(status);
+            return false;
+        }
+        match &mut self.pace {
+            Some(pace) if pace.octets < PACE => {
+                let limit = orb.options().stall_timeout;
+                // Its client could not get on: those that stand in its way stall first.
+                let limit = if self.throttled { 2 * limit } else { limit };
+                let stalled = clock::since(pace.since) >= limit;
+                if stalled {
+                    orb.shared()
+                        .note(Incident::Stalled, || link.peer(), String::new);
+                }
+                stalled
+            }
+            pace => {
+                *pace = Some(Pace {
+                    since: clock::now(),
+                    octets: 0,
+                });
+                orb.registry().stalls(status);
+                false
+            }
+        }
+    }
+
+    /// Notes that no message is awaited any more.
+    #[inline]
+    fn gets_on(&mut self, status: &Status) {
+        if self.pace.take().is_some() {
+            status.stalls_since.store(0, Ordering::Relaxed);
+        }
+    }
+}

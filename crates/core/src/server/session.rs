@@ -1,0 +1,136 @@
+//! What a connection knows about its client, and whether it goes on.
+
+use std::sync::{Arc, Weak};
+
+use oxorb_cdr::Dialect;
+use oxorb_giop::{Answer, Incoming, MessageType, Request, Violation, Wire};
+use oxorb_object::{
+    CodeSetContext, CommunicationClass, CompletionStatus, Qos, ServiceContexts, SystemException,
+};
+use oxorb_transport::Link;
+
+use super::Sink;
+use super::connection::Lines;
+use super::lane::Lane;
+use super::serving_context::{ServingContext, UNPOISONED};
+use crate::raise;
+
+/// What a connection knows about its client.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Session {
+    text: Incoming,
+    /// This side opened the connection and offered it for requests.
+    pub(crate) opened_here: bool,
+    /// An offer of the client to take requests was refused, and that was told.
+    pub(crate) refused: bool,
+    /// Its requests are a message stream: run one after another, in the order in which they came.
+    pub(super) in_order: bool,
+}
+
+/// Client of the connection whose messages are served, and the thread that serves it.
+pub(crate) struct Caller<'c> {
+    pub(crate) link: &'c Arc<dyn Link>,
+    pub(crate) lines: &'c Lines,
+    pub(crate) session: &'c mut Session,
+    pub(super) context: &'c ServingContext,
+}
+
+/// Whether the connection goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Next {
+    Message,
+    Close,
+    /// A reply to a call that went the other way.
+    Reply,
+    /// The peer ends the connection by a message of this kind.
+    Over(MessageType),
+}
+
+/// Answers octets that are no message of the protocol, where it has a word for that.
+pub(crate) fn refuse(violation: &Violation, wire: Wire, sink: &mut Sink) {
+    if violation.answer() == Answer::MessageError
+        && let Some(error) = wire.error()
+    {
+        sink.send_octets(&error);
+    }
+}
+
+/// Whether a request belongs to a message stream.
+pub(super) fn is_stream(contexts: &ServiceContexts<'_>) -> bool {
+    Qos::of(contexts).is_some_and(|qos| qos.class == CommunicationClass::MessageStream)
+}
+
+impl Session {
+    /// Returns the session of a connection whose protocol has these rules for text until others are agreed on.
+    #[cold]
+    pub(super) fn speaking(dialect: Dialect) -> Session {
+        Session {
+            text: Incoming::of(dialect),
+            ..Session::default()
+        }
+    }
+
+    /// Of a connection that this side opened, and over which requests may come.
+    pub(super) fn of_our_own() -> Session {
+        Session {
+            opened_here: true,
+            ..Session::default()
+        }
+    }
+}
+
+impl Caller<'_> {
+    /// Returns the lane that the connection goes back to when it is silent, and its number there.
+    pub(crate) fn lane(&self) -> Option<(Weak<Lane>, u64)> {
+        self.context.lane()
+    }
+
+    /// Whether the client has cancelled a request that waited for its thread.
+    #[inline]
+    pub(super) fn has_cancelled(&self, id: u32) -> bool {
+        let waited = self.context.detached.get();
+        waited && (self.lines.status.turn()).is_some_and(|turn| turn.was_cancelled(id))
+    }
+
+    /// Replaces the session of the client for every thread that reads the connection.
+    pub(crate) fn set_session(&mut self, session: Session) {
+        *self.session = session;
+        *self.lines.status.session.lock().expect(UNPOISONED) = session;
+    }
+
+    /// Has the requests of a message stream served in order, from the first one on.
+    pub(super) fn keep_order(&mut self, contexts: &ServiceContexts<'_>) {
+        if !self.session.in_order && is_stream(contexts) {
+            self.set_session(Session {
+                in_order: true,
+                ..*self.session
+            });
+        }
+    }
+
+    /// Returns how text in this request is encoded: as the client said in this or an
+    /// earlier request of the connection.
+    // Two callers, of which one is for each request: there it belongs in place.
+    #[inline(always)]
+    pub(super) fn dialect(
+        &mut self,
+        request: &Request<'_>,
+        giop_minor: u8,
+    ) -> Result<Dialect, SystemException> {
+        if !request.contexts.is_empty()
+            && let Some(context) = request.contexts.find(oxorb_object::context_id::CODE_SETS)
+        {
+            let said = CodeSetContext::parse(context.data)
+                .map_err(|violation| violation.to_exception(CompletionStatus::No))?;
+            let text = self.session.text.hear(said, giop_minor);
+            let text = text.map_err(|_| raise::CODE_SETS_CHANGED)?;
+            if text != self.session.text {
+                self.set_session(Session {
+                    text,
+                    ..*self.session
+                });
+            }
+        }
+        self.session.text.dialect(giop_minor)
+    }
+}

@@ -1,0 +1,191 @@
+//! Takeover threads: who reads a connection while its thread waits inside an upcall.
+//!
+//! The thread that reads a connection also runs its requests. When a servant
+//! calls out and the answer depends on a further request over the very
+//! connection that its client multiplexes (JacORB, TAO and other Java ORBs send
+//! all calls of a process over one), nobody would read that request: each side
+//! would wait for the other. So a thread that waits for a reply inside an upcall
+//! keeps an eye on its connection, too. As soon as something arrives there, a
+//! takeover thread reads it from then on; the first thread answers its
+//! request and is done with the connection.
+//!
+//! A takeover thread of a lane gives the connection back to the lane once no request runs beside and no call is
+//! outstanding: until then all threads of the lane may wait for what comes over it.
+//!
+//! A connection whose client waits for its answers, as OxORB's and omniORB's do,
+//! never needs one. A call that is not made inside an upcall pays one
+//! look at a thread-local for all this.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use oxorb_sys::thread::Purpose;
+use oxorb_transport::Link;
+
+use super::connection::Connection;
+use super::home::Home;
+use super::host::Host;
+use super::per_connection;
+use super::serving_context::{self, ServingContext, UNPOISONED};
+use crate::conn::Beside;
+use crate::lock::Mutex;
+use crate::sync::attributed;
+
+/// Most requests of a process at one time for which a takeover thread reads: so deep may callbacks nest, over all
+/// connections, before requests wait for their time-out.
+const MAX_TAKEOVER_THREADS: usize = 256;
+
+/// Takeover threads that are needed at the moment.
+static TAKEOVER_THREADS: AtomicUsize = AtomicUsize::new(0);
+
+/// What threads that serve a connection do before they block.
+pub(super) static BESIDE: Beside = Beside {
+    step_aside: || {
+        serving_context::with(|context| {
+            drop(context.encoding.take());
+            if context.must_look() {
+                context.hand_over();
+            }
+        });
+    },
+    wait: |reply, limit| {
+        serving_context::with(|context| context.must_look() && context.wait_beside(reply, limit))
+    },
+};
+
+impl ServingContext {
+    #[inline]
+    fn must_look(&self) -> bool {
+        self.request().is_some() && !self.handed_over.get()
+    }
+
+    #[cold]
+    fn wait_beside(&self, reply: &dyn Link, limit: Option<Duration>) -> bool {
+        drop(self.encoding.take());
+        let own = {
+            let served = self.served.borrow();
+            let Some(served) = served.as_ref() else {
+                return false;
+            };
+            let behind = served.lines.status.behind.lock().expect(UNPOISONED);
+            // Something had arrived behind the request that runs.
+            behind.is_none().then(|| Arc::clone(&served.link))
+        };
+        let arrived = match (own.as_ref().and_then(|own| own.poll_fd()), reply.poll_fd()) {
+            (Some(own), Some(reply)) => {
+                oxorb_sys::poll::first_readable(own, reply, limit).is_ok_and(|ready| ready.0)
+            }
+            _ => true,
+        };
+        if arrived {
+            self.hand_over();
+        }
+        true
+    }
+
+    /// Counts the takeover thread of the request no more, which has ended: who reads the connection since is its thread
+    /// like any other.
+    pub(super) fn needs_no_takeover_thread(&self) {
+        if self.stood_aside.take() {
+            give_room();
+        }
+    }
+
+    /// Starts a takeover thread, unless another thread has taken over already. When the system gives no thread, things
+    /// stay as they are.
+    pub(super) fn hand_over(&self) {
+        let served = self.served.borrow();
+        let Some(served) = served.as_ref() else {
+            return;
+        };
+        let status = &served.lines.status;
+        if !self.take_back(status) {
+            return;
+        }
+        if !take_room() {
+            return;
+        }
+        let request = self.request().unwrap_or_default();
+        status.goes_beside(request);
+        let inbox = status.behind.lock().expect(UNPOISONED).take();
+        let session = *status.session.lock().expect(UNPOISONED);
+        let connection = Connection::of(
+            served.id,
+            Arc::clone(&served.link),
+            inbox.unwrap_or_else(|| status.inbox(&served.orb.options().limits)),
+            session,
+            served.lines.clone(),
+            false,
+        );
+        status.share();
+        let lane = match &served.home {
+            Home::Lane(lane) if lane.polls_alone() => Some(lane),
+            _ => None,
+        };
+        if let Some(lane) = lane {
+            lane.disarm(&served.link, served.id);
+        }
+        let (orb, home) = (Arc::clone(&served.orb), served.home.clone());
+        let (purpose, name) = (Purpose::Takeover, "oxorb-stand-in");
+        let builder = match &home {
+            Home::Thread(None) => orb.shared().threads.builder(purpose, name, None),
+            Home::Thread(Some(lane)) | Home::Lane(lane) => {
+                lane.builder(orb.shared(), purpose, name)
+            }
+        };
+        match orb.take_over(builder, home, connection, || {}) {
+            Ok(()) => {
+                self.handed_over.set(true);
+                self.stood_aside.set(true);
+            }
+            Err(back) => {
+                give_room();
+                if let Some(back) = back {
+                    *status.behind.lock().expect(UNPOISONED) = Some(back.inbox);
+                }
+                status.goes_no_more(request);
+                status.leave();
+                if let Some(lane) = lane {
+                    lane.rearm(&served.link, served.id);
+                }
+            }
+        }
+    }
+}
+
+/// Starts a thread that serves `connection`, and then ends with `last`. When the system gives none, gives it back.
+pub(crate) fn start(
+    builder: attributed::Builder,
+    orb: &impl Host,
+    home: Home,
+    connection: Connection,
+    last: fn(),
+) -> Result<(), Option<Box<Connection>>> {
+    // Kept here until it is known that there is a thread.
+    let handed = Arc::new(Mutex::new(Some(connection)));
+    let (taken, orb) = (Arc::clone(&handed), orb.clone());
+    let started = builder.spawn(move || {
+        let connection = taken.lock().expect(UNPOISONED).take();
+        if let Some(connection) = connection {
+            per_connection::take_over(&orb, &home, connection);
+        }
+        last();
+    });
+    let back = |_| handed.lock().expect(UNPOISONED).take().map(Box::new);
+    started.map(drop).map_err(back)
+}
+
+/// Counts one more takeover thread; false: there are as many as may be.
+pub(super) fn take_room() -> bool {
+    let room = TAKEOVER_THREADS.fetch_add(1, Ordering::Relaxed) < MAX_TAKEOVER_THREADS;
+    if !room {
+        give_room();
+    }
+    room
+}
+
+/// Counts one takeover thread less.
+pub(super) fn give_room() {
+    TAKEOVER_THREADS.fetch_sub(1, Ordering::Relaxed);
+}

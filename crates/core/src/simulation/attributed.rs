@@ -1,0 +1,50 @@
+//! Threads of lanes of a simulation, where processor, stack size and reservation mean nothing.
+
+use std::io;
+
+use super::thread;
+use oxorb_sys::schedule::Schedule;
+use oxorb_sys::thread::{Purpose, Registry};
+
+/// In place of `oxorb_sys::thread::Thread`.
+pub(crate) type Thread<T> = thread::JoinHandle<T>;
+
+/// In place of `oxorb_sys::thread::Builder`.
+pub(crate) struct Builder(String);
+
+impl Builder {
+    pub(crate) fn new(name: impl Into<String>) -> Self {
+        Builder(name.into())
+    }
+
+    pub(crate) fn cpu(self, _: usize) -> Self {
+        self
+    }
+
+    pub(crate) fn cpus(self, _: &[usize]) -> Self {
+        self
+    }
+
+    pub(crate) fn schedule(self, _: Schedule) -> Self {
+        self
+    }
+
+    pub(crate) fn listed(self, _: &std::sync::Arc<Registry>, _: Purpose) -> Self {
+        self
+    }
+
+    pub(crate) fn stack_size(self, _: usize) -> Self {
+        self
+    }
+
+    pub(crate) fn reserve(self, _: oxorb_sys::schedule::Reservation) -> Self {
+        self
+    }
+
+    pub(crate) fn spawn<T: Send + 'static>(
+        self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> io::Result<thread::JoinHandle<T>> {
+        thread::named(self.0, work)
+    }
+}

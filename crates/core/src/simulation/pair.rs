@@ -1,0 +1,366 @@
+//! A client and a server, each an ORB, in one world.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use oxorb_cdr::{Decoder, Encoder, Result as CdrResult};
+use oxorb_object::{CompletionStatus, SystemException, SystemExceptionKind};
+
+use super::network::{Network, network};
+use super::thread;
+use crate::{
+    Adapter, AsyncReply, Interface as _, Later, Located, Op, Options, Orb, Outcome, Ref, Upcall,
+    clock, request_is_cancelled,
+};
+
+pub(super) static RUN: Op = Op::twoway("run");
+pub(super) static NOTE: Op = Op::oneway("note");
+
+const KEY: &[u8] = b"worker";
+const TYPE: &str = "IDL:test/Worker:1.0";
+
+/// What a servant is asked for.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Work {
+    /// Number of the request; its answer is one more.
+    pub(super) number: i64,
+    /// Time that the servant takes.
+    pub(super) takes: Duration,
+    /// Octets that travel with the request, and with its answer.
+    pub(super) there: usize,
+    pub(super) back: usize,
+    /// Whether the servant gives its thread back and answers from another one.
+    pub(super) later: bool,
+    /// Whether the servant ends when its client waits no more, and looks each 100 ms.
+    pub(super) stops: bool,
+}
+
+impl Work {
+    pub(super) fn number(number: i64) -> Work {
+        Work {
+            number,
+            ..Work::default()
+        }
+    }
+
+    pub(super) fn taking(self, takes: Duration) -> Work {
+        Work { takes, ..self }
+    }
+
+    pub(super) fn octets(self, there: usize, back: usize) -> Work {
+        Work {
+            there,
+            back,
+            ..self
+        }
+    }
+
+    pub(super) fn later(self) -> Work {
+        Work {
+            later: true,
+            ..self
+        }
+    }
+
+    pub(super) fn stopping(self) -> Work {
+        Work {
+            stops: true,
+            ..self
+        }
+    }
+
+    pub(super) fn write(&self, e: &mut Encoder<'_>) -> CdrResult<()> {
+        e.longlong(self.number);
+        e.longlong(self.takes.as_nanos() as i64);
+        e.ulong(self.back as u32);
+        e.boolean(self.later);
+        e.boolean(self.stops);
+        e.ulong(self.there as u32);
+        for _ in 0..self.there {
+            e.octet(7);
+        }
+        Ok(())
+    }
+
+    fn read(d: &mut Decoder<'_>) -> CdrResult<Work> {
+        let (number, takes) = (d.longlong()?, d.longlong()?);
+        let (back, later) = (d.ulong()? as usize, d.boolean()?);
+        let (stops, there) = (d.boolean()?, d.ulong()? as usize);
+        for _ in 0..there {
+            d.octet()?;
+        }
+        Ok(Work {
+            number,
+            takes: Duration::from_nanos(takes as u64),
+            there,
+            back,
+            later,
+            stops,
+        })
+    }
+
+    fn write_answer(&self, e: &mut Encoder<'_>) -> CdrResult<()> {
+        e.longlong(self.number + 1);
+        e.ulong(self.back as u32);
+        for _ in 0..self.back {
+            e.octet(9);
+        }
+        Ok(())
+    }
+}
+
+fn read_answer(d: &mut Decoder<'_>) -> CdrResult<i64> {
+    let answer = d.longlong()?;
+    for _ in 0..d.ulong()? {
+        d.octet()?;
+    }
+    Ok(answer)
+}
+
+/// The servant. Remembers which requests it ran, and when each began.
+#[derive(Default)]
+pub(super) struct Worker {
+    ran: Mutex<BTreeMap<i64, Vec<Duration>>>,
+    forward: Mutex<Option<Ref>>,
+    /// Requests that stopped because nobody waited, and when.
+    stopped: Mutex<BTreeMap<i64, Duration>>,
+    /// Threads that answer later.
+    later: AtomicU64,
+}
+
+impl Worker {
+    fn all(&self) -> MutexGuard<'_, BTreeMap<i64, Vec<Duration>>> {
+        self.ran.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns how often a request ran.
+    pub(super) fn ran(&self, number: i64) -> usize {
+        self.all().get(&number).map_or(0, Vec::len)
+    }
+
+    /// Returns the moment at which a request began to run, the first time.
+    pub(super) fn began(&self, number: i64) -> Duration {
+        self.all()[&number][0]
+    }
+
+    /// Returns the moment at which a request was seen to be cancelled.
+    pub(super) fn stopped(&self, number: i64) -> Option<Duration> {
+        let stopped = self.stopped.lock().unwrap_or_else(PoisonError::into_inner);
+        stopped.get(&number).copied()
+    }
+
+    pub(super) fn forward_to(&self, object: Option<Ref>) {
+        *self.forward.lock().unwrap_or_else(PoisonError::into_inner) = object;
+    }
+}
+
+impl Adapter for Worker {
+    fn dispatch(&self, mut upcall: Upcall<'_>) -> Outcome {
+        let work = match upcall.args(Work::read) {
+            Ok(work) => work,
+            Err(rejected) => return upcall.reject(rejected),
+        };
+        let forward = self.forward.lock().unwrap_or_else(PoisonError::into_inner);
+        let forward = { forward }.clone();
+        if let Some(to) = forward {
+            return upcall.forward(&to);
+        }
+        self.all().entry(work.number).or_default().push(elapsed());
+        if work.later {
+            let number = self.later.fetch_add(1, Ordering::Relaxed);
+            return upcall.later(move |later: Later| {
+                let answer = move || {
+                    thread::sleep(work.takes);
+                    later.reply(|e| work.write_answer(e));
+                };
+                let _ = thread::named(format!("later {number}"), answer);
+            });
+        }
+        if work.stops {
+            let until = elapsed() + work.takes;
+            while elapsed() < until && !request_is_cancelled() {
+                thread::sleep(ms(100));
+            }
+            if elapsed() < until {
+                let mut stopped = self.stopped.lock().unwrap_or_else(PoisonError::into_inner);
+                stopped.insert(work.number, elapsed());
+            }
+        } else if work.takes > Duration::ZERO {
+            thread::sleep(work.takes);
+        }
+        match upcall.operation() {
+            "run" => upcall.reply(|e| work.write_answer(e)),
+            "note" => upcall.done(),
+            _ => upcall.unknown_operation(),
+        }
+    }
+
+    fn locate(&self, _: &[u8]) -> Located {
+        Located::Here
+    }
+
+    fn close(&self) {}
+}
+
+/// Returns the time since the world began.
+pub(super) fn elapsed() -> Duration {
+    Duration::from_nanos(clock::monotonic_nanoseconds())
+}
+
+pub(super) struct Server {
+    pub(super) orb: Orb,
+    pub(super) worker: Arc<Worker>,
+    object: Ref,
+}
+
+impl Server {
+    pub(super) fn start(net: &Network, name: &str, options: Options) -> Server {
+        Server::start_with(net, name, options, Arc::default())
+    }
+
+    /// Starts a server with a servant that another one had before.
+    pub(super) fn start_with(
+        net: &Network,
+        name: &str,
+        options: Options,
+        worker: Arc<Worker>,
+    ) -> Server {
+        let mut options = Options {
+            protocols: net.protocols(),
+            ..options
+        };
+        options
+            .listen_on(&format!("mem://{name}"))
+            .expect("a place");
+        let orb = Orb::new(options);
+        orb.set_adapter(Arc::clone(&worker) as Arc<dyn Adapter>);
+        let object = orb.create_reference(TYPE, KEY).expect("an endpoint");
+        Server {
+            orb,
+            worker,
+            object,
+        }
+    }
+
+    /// Returns its object, for calls of `client`.
+    pub(super) fn object(&self, client: &Orb) -> Ref {
+        let text = self.object.ior().to_string();
+        let object = client.string_to_object(&text).expect("a reference");
+        let object = object.reference().clone();
+        // Parsed once, by whoever calls first, while others wait outside of the world.
+        object.route().expect("a reference that can be used");
+        object
+    }
+}
+
+/// One client and one server.
+pub(super) struct Pair {
+    pub(super) net: Network,
+    pub(super) server: Server,
+    pub(super) client: Orb,
+    /// The server's object, for calls of the client.
+    pub(super) object: Ref,
+}
+
+impl Pair {
+    pub(super) fn new() -> Pair {
+        Pair::with(Options::default(), Options::default())
+    }
+
+    pub(super) fn with(client: Options, server: Options) -> Pair {
+        let net = network();
+        let server = Server::start(&net, "server", server);
+        let client = Orb::new(Options {
+            protocols: net.protocols(),
+            ..client
+        });
+        let object = server.object(&client);
+        Pair {
+            net,
+            server,
+            client,
+            object,
+        }
+    }
+
+    /// Shuts both ORBs down. The world sees to it that no link and no thread is left of them.
+    pub(super) fn end(self) {
+        self.client.shutdown(true).expect("not within a request");
+        self.server
+            .orb
+            .shutdown(true)
+            .expect("not within a request");
+        // Servants that ran on beyond the end are done by then.
+        thread::sleep(secs(1000));
+        assert!(
+            self.server.orb.registry().has_ended(),
+            "connections are left"
+        );
+    }
+}
+
+pub(super) fn run(object: &Ref, work: &Work) -> Result<i64, SystemException> {
+    object.invoke(&RUN, |e| work.write(e), read_answer)
+}
+
+pub(super) fn run_async(object: &Ref, work: &Work) -> AsyncReply<i64, SystemException> {
+    let work = work.clone();
+    object.invoke_async(&RUN, |e| work.write(e), read_answer)
+}
+
+pub(super) fn note(object: &Ref, number: i64) -> Result<(), SystemException> {
+    object.send(&NOTE, |e| Work::number(number).write(e))
+}
+
+/// Runs `act`, and returns its result and the time that it took.
+pub(super) fn timed<T>(act: impl FnOnce() -> T) -> (T, Duration) {
+    let before = elapsed();
+    let result = act();
+    (result, elapsed() - before)
+}
+
+/// Returns kind and completion of the exception that a call ended with.
+#[track_caller]
+pub(super) fn failed<T: std::fmt::Debug>(
+    told: Result<T, SystemException>,
+) -> (SystemExceptionKind, CompletionStatus, u32) {
+    let exception = told.expect_err("an exception");
+    (exception.kind, exception.completed, exception.minor)
+}
+
+pub(super) const fn ms(milliseconds: u64) -> Duration {
+    Duration::from_millis(milliseconds)
+}
+
+pub(super) const fn secs(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+/// Asserts that what a caller was told is true of a request that ran so often.
+#[track_caller]
+pub(super) fn assert_true(told: Result<i64, SystemException>, number: i64, ran: usize) {
+    let possible = match told {
+        Ok(answer) => answer == number + 1 && ran == 1,
+        Err(exception) => match exception.completed {
+            CompletionStatus::No => ran == 0,
+            CompletionStatus::Yes => ran == 1,
+            CompletionStatus::Maybe => ran <= 1,
+        },
+    };
+    assert!(
+        possible,
+        "request {number} ran {ran} times, and its caller was told {told:?}"
+    );
+}
+
+/// Asserts that a time is about as long as another: to some steps of threads and round trips of the network, and the 64th
+/// to which reads are bounded.
+#[track_caller]
+pub(super) fn assert_about(time: Duration, expected: Duration) {
+    assert!(
+        time >= expected.saturating_sub(ms(1)) && time <= expected + expected / 64 + ms(60),
+        "{time:?} instead of {expected:?}"
+    );
+}

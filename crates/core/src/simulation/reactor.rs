@@ -1,0 +1,147 @@
+//! A reactor of a simulation: asleep until the network changes, something arrives, or the time is over.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use oxorb_sys::poll::Token;
+use oxorb_transport::Link;
+
+use super::network::wire;
+use crate::server::{Armed, Reactor, Watch};
+
+/// Links and other reactors by their tokens.
+#[derive(Default, Clone)]
+pub(crate) struct SimulatedReactor(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    watched: BTreeMap<u64, (Source, Option<Armed>)>,
+    woken: bool,
+}
+
+#[derive(Clone)]
+enum Source {
+    Link(Arc<dyn Link>),
+    Reactor(SimulatedReactor),
+}
+
+impl SimulatedReactor {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the token of a source that is armed and ready. Looks without the lock, as other threads run meanwhile.
+    fn first_ready(&self) -> Option<u64> {
+        let armed: Vec<_> = {
+            let state = self.state();
+            let armed = state
+                .watched
+                .iter()
+                .filter(|(_, (_, armed))| armed.is_some());
+            armed
+                .map(|(token, (source, _))| (*token, source.clone()))
+                .collect()
+        };
+        let ready = |source: &Source| match source {
+            Source::Link(link) => link.has_input().unwrap_or(true),
+            Source::Reactor(reactor) => reactor.has_report(),
+        };
+        armed
+            .into_iter()
+            .find(|(_, source)| ready(source))
+            .map(|(token, _)| token)
+    }
+
+    fn has_report(&self) -> bool {
+        let woken = self.state().woken;
+        woken || self.first_ready().is_some()
+    }
+
+    /// Returns a report, or that somebody woke this.
+    fn look(&self) -> Option<Option<Token>> {
+        loop {
+            if std::mem::take(&mut self.state().woken) {
+                return Some(None);
+            }
+            let token = self.first_ready()?;
+            let mut state = self.state();
+            // Another thread may have taken the report.
+            if let Some((_, armed)) = state.watched.get_mut(&token)
+                && let Some(before) = *armed
+            {
+                *armed = (before == Armed::Always).then_some(before);
+                return Some(Some(Token(token)));
+            }
+        }
+    }
+}
+
+impl Reactor for SimulatedReactor {
+    fn add(&self, link: &Arc<dyn Link>, Token(token): Token, armed: Armed) -> io::Result<()> {
+        let watched = (Source::Link(Arc::clone(link)), Some(armed));
+        self.state().watched.insert(token, watched);
+        wire().touch();
+        Ok(())
+    }
+
+    fn rearm(&self, link: &Arc<dyn Link>, token: Token, armed: Armed) -> io::Result<()> {
+        if !self.state().watched.contains_key(&token.0) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        self.add(link, token, armed)
+    }
+
+    fn disarm(&self, _: &Arc<dyn Link>, Token(token): Token) -> io::Result<()> {
+        if let Some((_, armed)) = self.state().watched.get_mut(&token) {
+            *armed = None;
+        }
+        Ok(())
+    }
+
+    fn remove(&self, link: &Arc<dyn Link>) -> io::Result<()> {
+        let mut state = self.state();
+        let is_it = |source: &Source| matches!(source, Source::Link(it) if Arc::ptr_eq(it, link));
+        let (gone, kept) = std::mem::take(&mut state.watched)
+            .into_iter()
+            .partition(|(_, (source, _))| is_it(source));
+        state.watched = kept;
+        drop(state);
+        let gone: BTreeMap<_, _> = gone;
+        drop(gone);
+        Ok(())
+    }
+
+    fn wait_one(&self, limit: Duration) -> io::Result<Option<Token>> {
+        let wire = wire();
+        let until = wire.after(limit);
+        loop {
+            let seen = wire.changes();
+            if let Some(report) = self.look() {
+                return Ok(report);
+            }
+            if limit.is_zero() || wire.is_over(until) {
+                return Ok(None);
+            }
+            wire.wait(seen, until);
+        }
+    }
+
+    fn wake(&self) {
+        self.state().woken = true;
+        wire().touch();
+    }
+
+    fn model(&self) -> SimulatedReactor {
+        self.clone()
+    }
+
+    fn watch(&self, other: &dyn Reactor, Token(token): Token, how: Watch) -> io::Result<()> {
+        let armed = (how == Watch::Arm).then_some(Armed::Once);
+        let watched = (Source::Reactor(other.model()), armed);
+        self.state().watched.insert(token, watched);
+        wire().touch();
+        Ok(())
+    }
+}

@@ -1,0 +1,82 @@
+//! Tests in simulated worlds.
+
+mod calls;
+mod ends;
+mod idle;
+mod random;
+mod stalls;
+mod timeouts;
+
+use super::pair::Pair;
+use super::simulate;
+use crate::{ClientConnections, Concurrency, Options};
+
+const ALL_SHARING: [ClientConnections; 4] = [
+    ClientConnections::Private,
+    ClientConnections::Cached,
+    ClientConnections::Multiplexed,
+    ClientConnections::LeaderFollowers,
+];
+
+const ALL_SERVING: [Concurrency; 2] = [
+    Concurrency::ThreadPerConnection,
+    Concurrency::LeaderFollowers { threads: 3 },
+];
+
+/// Runs `test` with a client that shares connections in one way.
+#[track_caller]
+fn with_sharing(
+    seeds: u64,
+    client_connections: ClientConnections,
+    test: impl Fn(&Pair) + Copy + Send + 'static,
+) {
+    with(
+        seeds,
+        client_connections,
+        Concurrency::ThreadPerConnection,
+        test,
+    );
+}
+
+#[track_caller]
+fn with(
+    seeds: u64,
+    client_connections: ClientConnections,
+    concurrency: Concurrency,
+    test: impl Fn(&Pair) + Copy + Send + 'static,
+) {
+    let client = Options {
+        client_connections,
+        ..Options::default()
+    };
+    let server = Options {
+        concurrency,
+        ..Options::default()
+    };
+    with_options(seeds, client, server, test);
+}
+
+/// Runs `test` with all ways to share connections and threads.
+#[track_caller]
+fn everywhere(seeds: u64, test: impl Fn(&Pair) + Copy + Send + 'static) {
+    for sharing in ALL_SHARING {
+        for serving in ALL_SERVING {
+            with(seeds, sharing, serving, test);
+        }
+    }
+}
+
+/// Runs `test` with a client and a server of their own options.
+#[track_caller]
+fn with_options(
+    seeds: u64,
+    client: Options,
+    server: Options,
+    test: impl Fn(&Pair) + Copy + Send + 'static,
+) {
+    simulate(seeds, move || {
+        let pair = Pair::with(client.clone(), server.clone());
+        test(&pair);
+        pair.end();
+    });
+}

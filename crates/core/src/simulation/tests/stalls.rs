@@ -1,0 +1,227 @@
+//! Peers that stop in the middle of something, or are very slow.
+
+use std::collections::VecDeque;
+
+use oxorb_object::CompletionStatus::Maybe;
+use oxorb_object::SystemExceptionKind::Timeout;
+
+use super::{ALL_SERVING, ALL_SHARING, with_options};
+use crate::policy::RelativeRoundtripTimeout;
+use crate::simulation::network::{Fate, Trouble, Weather};
+use crate::simulation::pair::{
+    Pair, Work, assert_about, assert_true, failed, ms, run, run_async, secs, timed,
+};
+use crate::simulation::thread;
+use crate::{ClientConnections, Incident, Options};
+
+/// Runs a test for each place of a message where a connection may have its trouble.
+fn at_each_place(trouble: fn(u64) -> Fate, test: fn(&Pair, u64)) {
+    for (index, sharing) in ALL_SHARING.into_iter().enumerate() {
+        for serving in ALL_SERVING {
+            for place in [0, 1, 4, 11, 12, 13, 24, 40, 60, 80, 100, 120, 140] {
+                let client = Options {
+                    client_connections: sharing,
+                    ..Options::default()
+                };
+                let server = Options {
+                    concurrency: serving,
+                    stall_timeout: secs(20),
+                    ..Options::default()
+                };
+                with_options(1, client, server, move |pair| {
+                    let fates = VecDeque::from([trouble(place + index as u64), Fate::default()]);
+                    pair.net.set(|weather| weather.fates = fates);
+                    test(pair, place);
+                });
+            }
+        }
+    }
+}
+
+#[test]
+fn a_request_that_stalls_anywhere_holds_up_nobody_for_long() {
+    let stall = |place| Fate {
+        to_server: Trouble::Stall(place),
+        ..Fate::default()
+    };
+    at_each_place(stall, |pair, _| {
+        let hurried = pair.object.with(RelativeRoundtripTimeout(secs(100)));
+        // The first request stalls, or the one behind it.
+        for number in [1, 2] {
+            let (told, took) = timed(|| run(&hurried, &Work::number(number)));
+            assert_true(told, number, pair.server.worker.ran(number));
+            assert!(took <= secs(102), "{took:?}");
+        }
+        thread::sleep(secs(60));
+        let open = pair.server.orb.connection_statistics().open;
+        assert!(open <= 2, "{open}");
+    });
+}
+
+#[test]
+fn a_reply_that_stalls_anywhere_is_late() {
+    let stall = |place| Fate {
+        to_client: Trouble::Stall(place),
+        ..Fate::default()
+    };
+    at_each_place(stall, |pair, place| {
+        let hurried = pair.object.with(RelativeRoundtripTimeout(secs(40)));
+        let (told, took) = timed(|| run(&hurried, &Work::number(1)));
+        assert_eq!(pair.server.worker.ran(1), 1);
+        if told.is_err() {
+            assert_eq!(failed(told).0, Timeout, "{place}");
+            assert_about(took, secs(40));
+        }
+        assert_true(told, 1, 1);
+        let (told, took) = timed(|| run_async(&hurried, &Work::number(2)).wait());
+        assert_true(told, 2, pair.server.worker.ran(2));
+        assert!(took <= secs(41), "{took:?}");
+    });
+}
+
+#[test]
+fn a_connection_that_is_cut_anywhere_tells_the_truth_at_once() {
+    let up = |place| Fate {
+        to_server: Trouble::Cut(place),
+        ..Fate::default()
+    };
+    let down = |place| Fate {
+        to_client: Trouble::Cut(place),
+        ..Fate::default()
+    };
+    for fate in [up, down] {
+        at_each_place(fate, |pair, _| {
+            for number in 0..3 {
+                let (told, took) = timed(|| run(&pair.object, &Work::number(number)));
+                assert!(took <= ms(100), "{took:?}");
+                thread::sleep(secs(1));
+                assert_true(told, number, pair.server.worker.ran(number));
+            }
+            let told = run_async(&pair.object, &Work::number(3)).wait();
+            thread::sleep(secs(1));
+            assert_true(told, 3, pair.server.worker.ran(3));
+        });
+    }
+}
+
+#[test]
+fn a_client_that_sends_octet_by_octet_is_served_or_found_out() {
+    for serving in ALL_SERVING {
+        let server = Options {
+            concurrency: serving,
+            stall_timeout: secs(20),
+            ..Options::default()
+        };
+        with_options(1, Options::default(), server, |pair| {
+            // Some 150 octets of request within the limit, if slowly.
+            pair.net.set(|weather| {
+                weather.piece = 1;
+                weather.pace = ms(100);
+            });
+            assert_eq!(run(&pair.object, &Work::number(1)), Ok(2));
+            // One of which an octet comes each second is none that gets on.
+            pair.net.set(|weather| weather.pace = secs(1));
+            let patient = pair.object.with(RelativeRoundtripTimeout(secs(1000)));
+            let (told, took) = timed(|| run(&patient, &Work::number(2)));
+            let (_, completed, _) = failed(told);
+            assert_true(told, 2, pair.server.worker.ran(2));
+            assert_eq!((completed, pair.server.worker.ran(2)), (Maybe, 0));
+            assert!(took < secs(40), "{took:?}");
+            let statistics = pair.server.orb.connection_statistics();
+            assert_eq!(statistics.count(Incident::Stalled), 1);
+            pair.net.set(|weather| weather.pace = ms(0));
+            assert_eq!(run(&pair.object, &Work::number(3)), Ok(4));
+        });
+    }
+}
+
+#[test]
+fn a_client_that_takes_no_reply_holds_a_thread_for_a_time_at_most() {
+    for serving in ALL_SERVING {
+        let server = Options {
+            concurrency: serving,
+            stall_timeout: secs(20),
+            ..Options::default()
+        };
+        with_options(1, Options::default(), server, |pair| {
+            let stall = Fate {
+                to_client: Trouble::Stall(1000),
+                ..Fate::default()
+            };
+            let fates = VecDeque::from([stall, Fate::default()]);
+            pair.net.set(|weather| weather.fates = fates);
+            let patient = pair.object.with(RelativeRoundtripTimeout(secs(300)));
+            let large = Work::number(1).octets(0, 300_000);
+            let (told, took) = timed(|| run(&patient, &large));
+            // The server gives up first, and its end of the connection comes to nothing.
+            assert_true(told, 1, 1);
+            assert!(took <= secs(306), "{took:?}");
+            let open = pair.server.orb.connection_statistics().open;
+            assert_eq!(open, 0, "the server waits no more");
+            assert_eq!(run(&pair.object, &Work::number(2)), Ok(3));
+        });
+    }
+}
+
+// Seeds 42, 47 and 72 of the random runs.
+#[test]
+fn nobody_waits_longer_than_it_may_behind_a_write_that_is_stuck() {
+    for sharing in [
+        ClientConnections::Multiplexed,
+        ClientConnections::LeaderFollowers,
+    ] {
+        super::with_sharing(4, sharing, |pair| {
+            assert_eq!(run(&pair.object, &Work::number(1)), Ok(2));
+            pair.net.stall_all();
+            let object = pair.object.with(RelativeRoundtripTimeout(secs(50)));
+            let large = Work::number(2).octets(200_000, 0);
+            let large = thread::spawn(move || timed(|| run(&object, &large)));
+            thread::sleep(secs(1));
+            let small: Vec<_> = (3..7)
+                .map(|number| {
+                    let limit = RelativeRoundtripTimeout(secs(number as u64));
+                    let object = pair.object.with(limit);
+                    let work = Work::number(number).octets(10_000, 0);
+                    thread::spawn(move || timed(|| run(&object, &work)))
+                })
+                .collect();
+            for (number, small) in (3..7).zip(small) {
+                let (told, took) = small.join().unwrap();
+                assert_eq!(failed(told).0, Timeout);
+                assert_about(took, secs(number));
+            }
+            let (told, took) = large.join().unwrap();
+            assert_eq!(failed(told).1, Maybe);
+            assert!(took <= secs(51), "{took:?}");
+        });
+    }
+}
+
+// Seed 252 of the random runs.
+#[test]
+fn a_message_in_pieces_takes_no_longer_than_one_in_one_piece() {
+    for sharing in ALL_SHARING {
+        let client = Options {
+            client_connections: sharing,
+            fragment_size: Some(1024),
+            ..Options::default()
+        };
+        with_options(2, client, Options::default(), |pair| {
+            // Room for a piece becomes free each 900 ms, which is in time for each of them alone.
+            pair.net.set(|weather| {
+                weather.window = 1100;
+                weather.piece = 550;
+                weather.pace = ms(450);
+            });
+            let hurried = pair.object.with(RelativeRoundtripTimeout(secs(5)));
+            let large = Work::number(1).octets(50_000, 0);
+            let (told, took) = timed(|| run(&hurried, &large));
+            // What went out in part may not be taken for what never left.
+            assert_eq!(failed(told).1, Maybe);
+            assert_about(took, secs(5));
+            pair.net.set(|weather| *weather = Weather::default());
+            assert_eq!(run(&pair.object, &Work::number(2)), Ok(3));
+            assert_eq!(pair.server.worker.ran(1), 0);
+        });
+    }
+}

@@ -1,0 +1,400 @@
+//! A world: its clock, its threads, and the choice of the one that runs.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::network::Wire;
+use super::{Random, caught, words};
+
+/// Time that one step of a thread takes, so that a thread that only looks again makes time pass.
+const STEP: u64 = 1_000;
+
+/// Time that a look at the clock takes, for the same reason.
+const LOOK: u64 = 20;
+
+/// Most steps of one world: a run of more has a thread that never stops looking.
+const MOST_STEPS: u64 = 20_000_000;
+
+/// A thread within a step gives way once in so many.
+const GIVES_WAY: u64 = 4;
+
+/// Longest time that a run may take on the clock of this machine: a thread may wait for something outside the world.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Most threads that a failure names.
+const MOST_NAMED: usize = 40;
+
+/// Longest stay of threads after the test itself has ended: a year.
+const LAST_THREADS: u64 = 365 * 86_400 * 1_000_000_000;
+
+pub(super) struct World {
+    state: Mutex<State>,
+    ended: Condvar,
+    wire: Arc<Wire>,
+}
+
+struct State {
+    /// Nanoseconds since the world began.
+    now: u64,
+    random: Random,
+    threads: BTreeMap<u64, Known>,
+    /// Thread that runs; `None` when the world has ended.
+    running: Option<u64>,
+    started: u64,
+    steps: u64,
+    /// Digest of all choices.
+    digest: u64,
+    /// Moment from which on no thread may be left.
+    last: Option<u64>,
+    /// The first failure, or that all is well.
+    result: Option<Result<(), String>>,
+}
+
+struct Known {
+    name: String,
+    what: What,
+    /// Wakes the thread that is to run.
+    turn: Arc<Condvar>,
+    /// An `unpark` that nobody has waited for yet.
+    token: bool,
+    parked: bool,
+    /// Threads that wait for the end of this one.
+    joining: Vec<u64>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum What {
+    Ready,
+    Waits { until: Option<u64>, late: bool },
+}
+
+/// A thread of a world.
+#[derive(Clone)]
+pub(super) struct Here {
+    pub(super) world: Arc<World>,
+    pub(super) id: u64,
+}
+
+/// The thread's place in its world; registered first, so dropped after all other thread-locals.
+struct Place(Here);
+
+thread_local! {
+    static PLACE: RefCell<Option<Place>> = const { RefCell::new(None) };
+}
+
+/// Returns the current thread's place; `None` for a thread of no world.
+pub(super) fn here() -> Option<Here> {
+    let place = PLACE.try_with(|place| place.borrow().as_ref().map(|Place(here)| here.clone()));
+    place.ok().flatten()
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
+impl World {
+    /// Runs `test` and whatever it starts, to the end.
+    pub(super) fn run(seed: u64, test: impl FnOnce() + Send + 'static) -> Result<(), String> {
+        let world = Arc::new(World {
+            state: Mutex::new(State {
+                now: 0,
+                random: Random::new(seed),
+                threads: BTreeMap::new(),
+                running: None,
+                started: 0,
+                steps: 0,
+                digest: 0,
+                last: None,
+                result: None,
+            }),
+            ended: Condvar::new(),
+            wire: Wire::new(),
+        });
+        let outer = Arc::clone(&world);
+        world.start("test".to_owned(), move || {
+            let result = caught(test);
+            let mut state = outer.state();
+            match result {
+                Ok(()) => state.last = Some(state.now + LAST_THREADS),
+                Err(panic) => outer.fail(&mut state, &words(&*panic)),
+            }
+        });
+        let mut state = world.state();
+        state.next();
+        loop {
+            if let Some(result) = state.result.take() {
+                drop(state);
+                return match world.wire.pipes() {
+                    left @ 1.. if result.is_ok() => Err(format!(
+                        "{left} directions of connections are left, and no thread"
+                    )),
+                    _ => result,
+                };
+            }
+            let waited = world.ended.wait_timeout(state, PATIENCE);
+            let (again, late) = waited.unwrap_or_else(PoisonError::into_inner);
+            state = again;
+            if late.timed_out() && state.result.is_none() {
+                let steps = state.steps;
+                let told = format!("no end in {PATIENCE:?} of real time and {steps} steps");
+                world.fail(&mut state, &told);
+            }
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the world's network.
+    pub(super) fn wire(&self) -> &Arc<Wire> {
+        &self.wire
+    }
+
+    /// Starts a thread, which runs when it is chosen.
+    pub(super) fn start(
+        self: &Arc<Self>,
+        name: String,
+        work: impl FnOnce() + Send + 'static,
+    ) -> u64 {
+        let mut state = self.state();
+        state.started += 1;
+        let id = state.started;
+        let known = Known {
+            name: name.clone(),
+            what: What::Ready,
+            turn: Arc::default(),
+            token: false,
+            parked: false,
+            joining: Vec::new(),
+        };
+        state.threads.insert(id, known);
+        drop(state);
+        let here = Here {
+            world: Arc::clone(self),
+            id,
+        };
+        let thread = std::thread::Builder::new().name(name);
+        let started = thread.spawn(move || {
+            here.clone().await_turn(here.world.state());
+            PLACE.with(|place| *place.borrow_mut() = Some(Place(here)));
+            work();
+        });
+        started.expect("a thread of a simulation");
+        id
+    }
+
+    /// Ends the run: no thread of it runs any more.
+    fn fail(&self, state: &mut State, why: &str) {
+        let mut told = format!(
+            "{why}\nafter {} steps, at {:?}:",
+            state.steps,
+            Duration::from_nanos(state.now)
+        );
+        for (id, known) in state.threads.iter().take(MOST_NAMED) {
+            let what = match known.what {
+                _ if state.running == Some(*id) => "runs".to_owned(),
+                What::Ready => "could run".to_owned(),
+                What::Waits { until: None, .. } => "waits for ever".to_owned(),
+                What::Waits {
+                    until: Some(until), ..
+                } => {
+                    format!("waits until {:?}", Duration::from_nanos(until))
+                }
+            };
+            let _ = write!(told, "\n  thread {id} {:?} {what}", known.name);
+        }
+        state.result.get_or_insert(Err(told));
+        state.running = None;
+        self.ended.notify_all();
+    }
+}
+
+impl State {
+    /// Chooses the thread that runs next; false when none can.
+    fn next(&mut self) -> bool {
+        self.steps += 1;
+        self.now += STEP;
+        loop {
+            let now = self.now;
+            for known in self.threads.values_mut() {
+                if let What::Waits {
+                    until: Some(until),
+                    late,
+                } = &mut known.what
+                    && *until <= now
+                {
+                    *late = true;
+                }
+            }
+            let can =
+                |known: &Known| matches!(known.what, What::Ready | What::Waits { late: true, .. });
+            let ready = self.threads.values().filter(|known| can(known)).count() as u64;
+            if ready > 0 {
+                let chosen = self.random.below(ready) as usize;
+                let mut all = self.threads.iter().filter(|(_, known)| can(known));
+                let (id, known) = all.nth(chosen).expect("as many as were counted");
+                self.running = Some(*id);
+                self.digest = (self.digest ^ id).wrapping_mul(0x0100_0000_01b3);
+                known.turn.notify_one();
+                return true;
+            }
+            let until = self.threads.values().filter_map(|known| match known.what {
+                What::Waits { until, .. } => until,
+                What::Ready => None,
+            });
+            match until.min() {
+                Some(until) => self.now = until,
+                None => return false,
+            }
+        }
+    }
+}
+
+impl Here {
+    /// Gives the turn to another thread, or to this one again.
+    fn pass(&self, mut state: MutexGuard<'_, State>) {
+        if state.result.is_none() {
+            let over = state.last.is_some_and(|last| state.now > last);
+            if over {
+                self.world
+                    .fail(&mut state, "threads are left a year after the test's end");
+            } else if state.steps > MOST_STEPS {
+                self.world
+                    .fail(&mut state, "the simulation does not come to its end");
+            } else if !state.next() {
+                self.world.fail(&mut state, "all threads wait for ever");
+            }
+        }
+        self.await_turn(state);
+    }
+
+    fn await_turn(&self, mut state: MutexGuard<'_, State>) {
+        let turn = Arc::clone(&state.threads[&self.id].turn);
+        while state.running != Some(self.id) {
+            state = turn.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Lets another thread run, some of the time.
+    pub(super) fn step(&self) {
+        let mut state = self.world.state();
+        if state.random.once_in(GIVES_WAY) {
+            self.pass(state);
+        }
+    }
+
+    /// Lets any thread run.
+    pub(super) fn give_way(&self) {
+        self.pass(self.world.state());
+    }
+
+    /// Waits to be woken; false when that did not happen until the moment.
+    pub(super) fn wait(&self, until: Option<u64>) -> bool {
+        let mut state = self.world.state();
+        let me = state.threads.get_mut(&self.id).expect("it runs");
+        me.what = What::Waits { until, late: false };
+        self.pass(state);
+        let mut state = self.world.state();
+        let me = state.threads.get_mut(&self.id).expect("it runs");
+        std::mem::replace(&mut me.what, What::Ready) == What::Ready
+    }
+
+    /// Wakes a thread that waits.
+    pub(super) fn wake(&self, id: u64) {
+        if let Some(known) = self.world.state().threads.get_mut(&id) {
+            known.what = What::Ready;
+        }
+    }
+
+    /// Waits for an `unpark` of this thread; until the moment, if there is one.
+    pub(super) fn park(&self, until: Option<u64>) {
+        let mut state = self.world.state();
+        let me = state.threads.get_mut(&self.id).expect("it runs");
+        if std::mem::take(&mut me.token) {
+            drop(state);
+            return self.step();
+        }
+        me.parked = true;
+        drop(state);
+        self.wait(until);
+        let mut state = self.world.state();
+        let me = state.threads.get_mut(&self.id).expect("it runs");
+        me.parked = false;
+        me.token = false;
+    }
+
+    /// Ends the wait of a thread that has parked, or its next one.
+    pub(super) fn unpark(&self) {
+        let mut state = self.world.state();
+        if let Some(known) = state.threads.get_mut(&self.id) {
+            known.token = true;
+            if known.parked {
+                known.what = What::Ready;
+            }
+        }
+    }
+
+    /// Waits until a thread has ended.
+    pub(super) fn join(&self, id: u64) {
+        loop {
+            let mut state = self.world.state();
+            let Some(known) = state.threads.get_mut(&id) else {
+                return;
+            };
+            known.joining.push(self.id);
+            drop(state);
+            self.wait(None);
+        }
+    }
+
+    fn end(&self) {
+        let mut state = self.world.state();
+        let me = state.threads.remove(&self.id).expect("it ran");
+        for id in me.joining {
+            if let Some(known) = state.threads.get_mut(&id) {
+                known.what = What::Ready;
+            }
+        }
+        if state.result.is_some() {
+            return;
+        }
+        if state.threads.is_empty() {
+            state.running = None;
+            state.result = Some(Ok(()));
+            self.world.ended.notify_all();
+        } else if state.last.is_some_and(|last| state.now > last) {
+            let why = "threads are left a year after the test's end";
+            self.world.fail(&mut state, why);
+        } else if !state.next() {
+            self.world.fail(&mut state, "all threads wait for ever");
+        }
+    }
+
+    /// Returns the nanoseconds since the world began.
+    pub(super) fn now(&self) -> u64 {
+        let mut state = self.world.state();
+        state.now += LOOK;
+        state.now
+    }
+
+    /// Returns the moment so long from now; `None` where no clock counts as far.
+    pub(super) fn after(&self, time: Duration) -> Option<u64> {
+        let now = self.world.state().now;
+        now.checked_add(u64::try_from(time.as_nanos()).ok()?)
+    }
+
+    pub(super) fn random(&self) -> Random {
+        Random::new(self.world.state().random.next())
+    }
+
+    pub(super) fn course(&self) -> (u64, u64) {
+        let state = self.world.state();
+        (state.steps, state.digest)
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use oxorb::describe::{self, Content, ExplainedComponent, Key};
+use oxorb::describe::{self, Content, ExplainedComponent, Field, Key};
 use oxorb::{Interface, Ior, Orb, Printable};
 use serde_json::{Value, json};
 
@@ -104,6 +104,7 @@ fn as_text(ior: &Ior, reference: &describe::Reference) -> String {
             Content::Unix {
                 version,
                 path,
+                identity,
                 key,
                 components,
             } => {
@@ -111,6 +112,23 @@ fn as_text(ior: &Ior, reference: &describe::Reference) -> String {
                     out,
                     "  version    GIOP {version}\n  socket     {}",
                     Printable(path)
+                );
+                for field in identity {
+                    let _ = writeln!(out, "    {:<8} {}", field.label, Printable(&field.value));
+                }
+                key_text(&mut out, key);
+                components_text(&mut out, components);
+            }
+            Content::Placed {
+                version,
+                place,
+                key,
+                components,
+            } => {
+                let _ = writeln!(
+                    out,
+                    "  version    GIOP {version}\n  address    {}",
+                    Printable(place)
                 );
                 key_text(&mut out, key);
                 components_text(&mut out, components);
@@ -203,14 +221,27 @@ fn as_json(ior: &Ior, reference: &describe::Reference) -> Value {
                     "key": key_json(key),
                     "components": components_json(components),
                 }),
+                Content::Placed {
+                    version,
+                    place,
+                    key,
+                    components,
+                } => json!({
+                    "giop": version.to_string(),
+                    "address": place,
+                    "key": key_json(key),
+                    "components": components_json(components),
+                }),
                 Content::Unix {
                     version,
                     path,
+                    identity,
                     key,
                     components,
                 } => json!({
                     "giop": version.to_string(),
                     "socket": path,
+                    "identity": fields_json(identity),
                     "key": key_json(key),
                     "components": components_json(components),
                 }),
@@ -244,25 +275,29 @@ fn components_json(components: &[ExplainedComponent]) -> Vec<Value> {
     components
         .iter()
         .map(|component| {
-            let mut fields = serde_json::Map::new();
-            for field in &component.fields {
-                let value = Value::from(field.value.clone());
-                match fields.get_mut(field.label) {
-                    None => {
-                        fields.insert(field.label.to_owned(), value);
-                    }
-                    // What is there more than once is a list.
-                    Some(Value::Array(all)) => all.push(value),
-                    Some(one) => *one = Value::Array(vec![one.take(), value]),
-                }
-            }
             json!({
                 "tag": component.tag,
                 "name": component.name,
-                "fields": fields,
+                "fields": fields_json(&component.fields),
                 "error": component.error.as_ref().map(ToString::to_string),
                 "hex": component.hex,
             })
         })
         .collect()
+}
+
+fn fields_json(all: &[Field]) -> Value {
+    let mut fields = serde_json::Map::new();
+    for field in all {
+        let value = Value::from(field.value.clone());
+        match fields.get_mut(field.label) {
+            None => {
+                fields.insert(field.label.to_owned(), value);
+            }
+            // What is there more than once is a list.
+            Some(Value::Array(all)) => all.push(value),
+            Some(one) => *one = Value::Array(vec![one.take(), value]),
+        }
+    }
+    fields.into()
 }

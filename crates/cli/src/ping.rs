@@ -50,6 +50,17 @@ struct Endpoint {
     /// What failed there, or what the object said of itself.
     what: String,
     first_call_ns: Option<u64>,
+    /// The reason for which calls do not take it, if they do not.
+    not_chosen: Option<String>,
+}
+
+/// Whether the server is on this host, as far as one profile tells.
+#[derive(serde::Serialize)]
+struct Host {
+    /// Protocol of the address for clients on the same host.
+    protocol: String,
+    same: bool,
+    why: String,
 }
 
 /// Tries every endpoint, then measures over the first that answers.
@@ -74,17 +85,26 @@ pub(crate) fn run(args: Args) -> Done {
              explains what it has",
         ));
     }
-    let tried: Vec<Endpoint> = each
+    let mut tried: Vec<Endpoint> = each
         .iter()
         .map(|(protocol, address, at)| try_endpoint(protocol, address, at))
         .collect();
+    let hosts = hosts(&orb, ior, &tried);
     let reached = chosen(&orb, &tried);
+    for at in 0..tried.len() {
+        tried[at].not_chosen = reached.and_then(|reached| not_chosen(&orb, &tried, reached, at));
+    }
     if args.format == Format::Text {
-        print(endpoints_text(&ior.type_id, &tried, &skipped))?;
+        print(endpoints_text(&ior.type_id, &tried, &hosts, &skipped))?;
     }
     let Some(reached) = reached else {
         if args.format == Format::Json {
-            print_json(&json!({ "reached": false, "endpoints": tried, "skipped": skipped }))?;
+            print_json(&json!({
+                "reached": false,
+                "endpoints": tried,
+                "hosts": hosts,
+                "skipped": skipped,
+            }))?;
             return Err(Failed::Told);
         }
         return Err(because("the object was reached at none of its endpoints"));
@@ -103,6 +123,7 @@ pub(crate) fn run(args: Args) -> Done {
         Format::Json => print_json(&json!({
             "reached": true,
             "endpoints": tried,
+            "hosts": hosts,
             "skipped": skipped,
             "chosen": { "protocol": protocol, "address": address, "why": why },
             "latency": calls,
@@ -143,6 +164,67 @@ fn why(orb: &Orb, tried: &[Endpoint], chosen: usize) -> String {
     match tried.iter().enumerate().filter(before).count() {
         0 => order.to_owned(),
         failed => format!("{order}, after {failed} that did not"),
+    }
+}
+
+/// Returns the reason for which calls do not take an endpoint; `None` for the one that they take.
+fn not_chosen(orb: &Orb, tried: &[Endpoint], chosen: usize, at: usize) -> Option<String> {
+    let of = |at: usize| preference(orb, &tried[at].protocol);
+    Some(if at == chosen {
+        return None;
+    } else if !tried[at].reached {
+        "it was not reached".to_owned()
+    } else if of(chosen) < of(at) {
+        format!("-ORBProtocols prefers {}", tried[chosen].protocol)
+    } else {
+        "it comes later in the reference".to_owned()
+    })
+}
+
+/// Returns what the profiles tell of their server's host, in view of what happened at the addresses
+/// for clients on it.
+fn hosts(orb: &Orb, ior: &Ior, tried: &[Endpoint]) -> Vec<Host> {
+    let protocols = &orb.options().protocols;
+    let mut hosts = Vec::new();
+    for tagged in &ior.profiles {
+        let protocol = protocols.tagged(tagged.tag);
+        let profile = protocol.and_then(|protocol| protocol.profile().read(tagged).ok());
+        let Some(profile) = profile else { continue };
+        for other in protocols.iter() {
+            let (same, why) = match other.profile().found_beside(&profile) {
+                None => continue,
+                Some(Err(why)) => (false, why),
+                Some(Ok(address)) => beside(&profile, other.name(), &address, tried),
+            };
+            let protocol = other.name().to_owned();
+            hosts.push(Host {
+                protocol,
+                same,
+                why,
+            });
+        }
+    }
+    hosts
+}
+
+fn beside(
+    profile: &Profile,
+    protocol: &str,
+    address: &Address,
+    tried: &[Endpoint],
+) -> (bool, String) {
+    let shown = Printable(address.for_people()).to_string();
+    let it = tried
+        .iter()
+        .find(|it| it.protocol == protocol && it.address == shown);
+    let by = match profile.component(oxorb::OXORB_SOCKET) {
+        Some(_) => "the identity of the host",
+        None => "the name of the host alone",
+    };
+    match it {
+        Some(it) if it.reached => (true, format!("by {by}, and {shown} is the server's")),
+        Some(it) => (false, format!("{shown}: {}", it.what)),
+        None => (true, format!("by {by}")),
     }
 }
 
@@ -191,7 +273,7 @@ fn endpoints(orb: &Orb, ior: &Ior) -> Vec<(String, String, ObjectRef)> {
             continue;
         };
         for other in protocols.iter() {
-            if let Some(address) = other.profile().found_beside(&profile) {
+            if let Some(Ok(address)) = other.profile().found_beside(&profile) {
                 add(other, &profile, &address, None);
             }
         }
@@ -223,6 +305,7 @@ fn alone(profile: &Profile, address: &Address, lane: Option<i16>) -> Profile {
         oxorb::ALTERNATE_IIOP_ADDRESS,
         oxorb::TAO_ENDPOINTS,
         oxorb::OMNIORB_UNIX,
+        oxorb::OXORB_SOCKET,
     ];
     alone
         .components
@@ -239,6 +322,7 @@ fn try_endpoint(protocol: &str, address: &str, at: &ObjectRef) -> Endpoint {
         reached: false,
         what,
         first_call_ns: None,
+        not_chosen: None,
     };
     if let Err(failure) = at.validate_connection() {
         if failure.exception.kind == SystemExceptionKind::ObjectNotExist {
@@ -266,6 +350,7 @@ fn try_endpoint(protocol: &str, address: &str, at: &ObjectRef) -> Endpoint {
         reached: true,
         what: what.to_owned(),
         first_call_ns: Some(start.elapsed().as_nanos() as u64),
+        not_chosen: None,
     }
 }
 
@@ -297,7 +382,7 @@ fn measure(object: &ObjectRef, args: &Args) -> Result<Percentiles, SystemExcepti
     Ok(latencies.percentiles())
 }
 
-fn endpoints_text(type_id: &str, tried: &[Endpoint], skipped: &[String]) -> String {
+fn endpoints_text(type_id: &str, tried: &[Endpoint], hosts: &[Host], skipped: &[String]) -> String {
     let mut out = String::new();
     if !type_id.is_empty() {
         let _ = writeln!(out, "{STRONG}{}{STRONG:#}", Printable(type_id));
@@ -306,10 +391,14 @@ fn endpoints_text(type_id: &str, tried: &[Endpoint], skipped: &[String]) -> Stri
         let _ = match endpoint.first_call_ns {
             Some(first) => writeln!(
                 out,
-                "  {GOOD}ok{GOOD:#}      {}: {} {FAINT}(first call {}){FAINT:#}",
+                "  {GOOD}ok{GOOD:#}      {}: {} {FAINT}(first call {}{}){FAINT:#}",
                 endpoint.address,
                 Printable(&endpoint.what),
-                Time(first)
+                Time(first),
+                match &endpoint.not_chosen {
+                    Some(why) => format!("; not chosen: {why}"),
+                    None => String::new(),
+                }
             ),
             None => writeln!(
                 out,
@@ -318,6 +407,18 @@ fn endpoints_text(type_id: &str, tried: &[Endpoint], skipped: &[String]) -> Stri
                 Printable(&endpoint.what)
             ),
         };
+    }
+    for Host { same, why, .. } in hosts {
+        let which = if *same {
+            "the server's"
+        } else {
+            "not the server's"
+        };
+        let _ = writeln!(
+            out,
+            "  {STRONG}host{STRONG:#}    {which}: {}",
+            Printable(why)
+        );
     }
     for foreign in skipped {
         let _ = writeln!(out, "  {FAINT}skipped{FAINT:#} {foreign}");

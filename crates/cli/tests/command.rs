@@ -213,6 +213,10 @@ fn ping_tries_every_protocol_and_ior_show_writes_the_url_of_all() {
     assert!(tried[0].contains("unix:/"), "{shown}");
     assert!(tried[1].contains("127.0.0.1:"), "{shown}");
     assert!(tried[2].contains("unix:/"), "{shown}");
+    assert!(
+        shown.contains("host    not the server's: unix:/"),
+        "no such object: {shown}"
+    );
     let url = object.to_corbaloc().unwrap();
     assert!(url.contains(",uiop:1.2@/"), "{url}");
     // A foreign profile is named, and passed over.
@@ -225,6 +229,139 @@ fn ping_tries_every_protocol_and_ior_show_writes_the_url_of_all() {
         "{shown}"
     );
     assert!(good(&["ior", "show", &oxorb::Interface::to_ior(&object)]).contains(&url));
+    orb.shutdown(true).unwrap();
+}
+
+/// Answers what `oxorb ping` asks.
+struct Present;
+
+impl oxorb::Servant for Present {
+    fn repository_id(&self) -> &str {
+        "IDL:Test/Present:1.0"
+    }
+
+    fn dispatch(&self, upcall: oxorb::Upcall<'_>) -> oxorb::Outcome {
+        let no = oxorb::CompletionStatus::No;
+        upcall.fail(oxorb::SystemException::unknown(0, no))
+    }
+}
+
+#[test]
+fn ping_says_whether_hosts_are_one_and_why_each_address_was_not_chosen() {
+    let orb = oxorb::Orb::builder()
+        .listen("iiop://127.0.0.1:0;uiop://;giop-lite-rt+unix://")
+        .build()
+        .unwrap();
+    let servant = std::sync::Arc::new(Present);
+    let object = orb.root_poa().activate_servant(servant).unwrap();
+    let ior = object.ior().to_string();
+    let shown = good(&["ping", "-c", "1", &ior]);
+    assert!(
+        shown.contains("host    the server's: by the identity of the host, and unix:/"),
+        "{shown}"
+    );
+    assert!(shown.contains("calls go over uiop to unix:/"), "{shown}");
+    let said = json(&["ping", "-c", "1", &ior, "--format", "json"]);
+    assert_eq!(said["hosts"][0]["same"], true, "{said}");
+    let not: Vec<_> = said["endpoints"].as_array().unwrap().iter().collect();
+    assert_eq!(not[0]["not_chosen"], serde_json::Value::Null, "{said}");
+    assert_eq!(
+        not[1]["not_chosen"], "it comes later in the reference",
+        "{said}"
+    );
+    let preferring = [
+        "ping",
+        "-c",
+        "1",
+        &ior,
+        "--format",
+        "json",
+        "-ORBProtocols",
+        "giop-lite-rt+unix",
+    ];
+    let said = json(&preferring);
+    assert_eq!(said["chosen"]["protocol"], "giop-lite-rt+unix", "{said}");
+    assert_eq!(
+        said["endpoints"][0]["not_chosen"], "-ORBProtocols prefers giop-lite-rt+unix",
+        "{said}"
+    );
+
+    // A component of another host, and one of another user.
+    let moved = |change: &dyn Fn(&mut oxorb_object::SocketIdentity)| {
+        let mut ior = object.ior().clone();
+        let mut profile = oxorb_object::IiopProfile::parse(&ior.profiles[0]).unwrap();
+        for component in &mut profile.components {
+            use oxorb_object::components::Component;
+            if let Ok(Component::OxorbSocket { name, mut identity }) = component.decode() {
+                change(&mut identity);
+                *component = oxorb_object::TaggedComponent::oxorb_socket(&name, &identity);
+            }
+        }
+        ior.profiles = vec![profile.to_profile()];
+        ior.to_string()
+    };
+    let shown = good(&["ping", "-c", "1", &moved(&|it| it.host[0] ^= 1)]);
+    assert!(
+        shown.contains("host    not the server's: the server is on another host"),
+        "{shown}"
+    );
+    assert!(shown.contains("calls go over iiop"), "{shown}");
+    let shown = good(&["ping", "-c", "1", &moved(&|it| it.uid += 1)]);
+    assert!(
+        shown.contains("listens there, and the server is of user"),
+        "{shown}"
+    );
+    assert!(shown.contains("calls go over iiop"), "{shown}");
+    orb.shutdown(true).unwrap();
+}
+
+#[test]
+fn ior_show_decodes_profiles_of_our_own() {
+    let orb = oxorb::Orb::builder()
+        .listen(
+            "iiop://127.0.0.1:0;uiop://;giop-lite+tcp://127.0.0.1:0;giop-lite+unix://;\
+            giop-lite-rt+tcp://127.0.0.1:0;giop-lite-rt+unix://@",
+        )
+        .build()
+        .unwrap();
+    let object: oxorb::ObjectRef = orb.root_poa().create_reference().unwrap();
+    let ior = oxorb::Interface::to_ior(&object);
+    let said = json(&["ior", "show", &ior, "--format", "json"]);
+    let profiles = said["profiles"].as_array().unwrap();
+    assert_eq!(profiles.len(), 6, "{said}");
+    for profile in profiles {
+        assert_eq!(profile["giop"], "1.2", "{profile}");
+        assert_eq!(profile["key"]["made_by"], "OxORB", "{profile}");
+        assert_eq!(
+            profile["components"][0]["fields"]["ORB"], "OxORB (0x4f584f00)",
+            "{profile}"
+        );
+        assert_eq!(profile["hex"], serde_json::Value::Null, "{profile}");
+    }
+    let beside = profiles[0]["components"].as_array().unwrap();
+    let beside = beside
+        .iter()
+        .find(|it| it["name"] == "OxORB SOCKET")
+        .unwrap();
+    assert_eq!(beside["fields"]["socket"], profiles[1]["socket"]);
+    assert!(profiles[1]["socket"].as_str().unwrap().starts_with('/'));
+    assert!(
+        profiles[2]["address"]
+            .as_str()
+            .unwrap()
+            .starts_with("127.0.0.1:")
+    );
+    assert!(
+        profiles[3]["identity"]["server"]
+            .as_str()
+            .unwrap()
+            .starts_with("uid ")
+    );
+    assert!(profiles[5]["socket"].as_str().unwrap().starts_with('@'));
+    let shown = good(&["ior", "show", &ior]);
+    assert!(!shown.contains("octets     "), "{shown}");
+    assert_eq!(shown.matches("\n  socket     ").count(), 3, "{shown}");
+    assert!(shown.contains("    within   device 0x"), "{shown}");
     orb.shutdown(true).unwrap();
 }
 

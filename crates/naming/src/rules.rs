@@ -3,8 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use oxorb::Ior;
 use oxorb::protocol::Protocols;
+use oxorb::transport::{Address, tcp};
+use oxorb::{Ior, SocketIdentity};
 
 /// Rules of a naming service, beside those of the ORB about connections.
 ///
@@ -38,62 +39,78 @@ pub enum Federation {
     Any,
 }
 
-/// Address of a server, as references have it: names are compared as text.
+/// Address of a server, as references have it: names are compared as text. Whichever protocol is spoken there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Host {
-    name: String,
-    /// `None` for every port.
-    port: Option<u16>,
+pub enum Host {
+    /// A host of the network. It says nothing about UNIX sockets, those of this very host included.
+    Network {
+        /// Name or address.
+        name: String,
+        /// `None` for every port.
+        port: Option<u16>,
+    },
+    /// A UNIX socket: a path, or `@` and an abstract name, whoever listens there.
+    Socket(String),
+    /// UNIX sockets of a user. Each connection verifies that its server is of this user, so the reference has to name
+    /// one ([`SocketIdentity`]).
+    User(u32),
 }
 
 impl Federation {
-    /// Reports whether the service may call the object of a reference with these protocols.
+    /// Reports whether the service may call the object of a reference with these protocols: whether all
+    /// addresses that a call might use are of these servers. Profiles of other protocols lead it nowhere.
     pub(crate) fn allows(&self, ior: &Ior, protocols: &Protocols) -> bool {
-        let hosts = match self {
-            Federation::None => return false,
-            Federation::Any => return true,
-            Federation::Hosts(hosts) => hosts,
-        };
-        let mut profiles = 0;
-        let mut endpoints = 0;
-        let allowed = ior.iiop_profiles().all(|profile| {
-            profiles += 1;
-            profile.all_addresses().into_iter().all(|endpoint| {
-                endpoints += 1;
-                hosts
-                    .iter()
-                    .any(|host| host.is(&endpoint.host, endpoint.port))
-            })
-        });
-        // A call might use a profile of another protocol, or a socket that a profile tells of.
-        allowed
-            && endpoints > 0
-            && profiles == ior.profiles.len()
-            && !tells_of_another_place(ior, protocols)
+        match self {
+            Federation::None => false,
+            Federation::Any => true,
+            Federation::Hosts(hosts) => {
+                let addresses = addresses(ior, protocols);
+                let named = |at: &Address| hosts.iter().any(|host| host.is(at));
+                !addresses.is_empty() && addresses.iter().all(named)
+            }
+        }
     }
 }
 
-/// Reports whether components of a profile lead to an address of another protocol, such as a UNIX socket.
-fn tells_of_another_place(ior: &Ior, protocols: &Protocols) -> bool {
-    ior.profiles.iter().any(|tagged| {
+/// Returns the addresses to which a call of an object might go: those of all its profiles, of lanes, and
+/// those of which a profile of another protocol tells.
+pub(crate) fn addresses(ior: &Ior, protocols: &Protocols) -> Vec<Address> {
+    let mut all = Vec::new();
+    for tagged in &ior.profiles {
         let protocol = protocols.tagged(tagged.tag);
         let profile = protocol.and_then(|protocol| protocol.profile().read(tagged).ok());
-        profile.is_some_and(|profile| {
-            let mut beside = protocols
-                .iter()
-                .filter_map(|other| other.profile().found_beside(&profile));
-            beside.next().is_some()
-        })
-    })
+        let Some(profile) = profile else { continue };
+        let beside = protocols.iter();
+        let beside = beside.filter_map(|other| other.profile().found_beside(&profile)?.ok());
+        all.extend(beside);
+        all.extend(profile.addresses);
+        all.extend(profile.lanes.into_iter().map(|(address, _)| address));
+    }
+    all
 }
 
 impl Host {
-    fn is(&self, name: &str, port: u16) -> bool {
-        self.name.eq_ignore_ascii_case(name) && self.port.is_none_or(|own| own == port)
+    fn is(&self, at: &Address) -> bool {
+        match self {
+            Host::Network { name, port } => {
+                tcp::host_and_port(at).is_some_and(|(there, number)| {
+                    name.eq_ignore_ascii_case(there) && port.is_none_or(|port| port == number)
+                })
+            }
+            Host::Socket(name) => at.scheme() == UNIX && at.name() == name,
+            Host::User(uid) => {
+                let identity = at.verified().filter(|_| at.scheme() == UNIX);
+                let identity = identity.and_then(|text| text.parse::<SocketIdentity>().ok());
+                identity.is_some_and(|identity| identity.uid == *uid)
+            }
+        }
     }
 }
 
-/// Reads `none`, `any`, or servers as `HOST` or `HOST:PORT`, separated by commas.
+/// Scheme of the addresses of UNIX sockets.
+const UNIX: &str = "unix";
+
+/// Reads `none`, `any`, or servers as `HOST`, `HOST:PORT`, `/PATH`, `@NAME` or `uid:NUMBER`, separated by commas.
 impl FromStr for Federation {
     type Err = String;
 
@@ -114,8 +131,21 @@ impl FromStr for Host {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong =
-            || format!("{text:?} is no server: expected HOST, HOST:PORT, [IPv6]:PORT, any or none");
+        let wrong = || {
+            format!(
+                "{text:?} is no server: expected HOST, HOST:PORT, [IPv6]:PORT, /PATH or @NAME of a UNIX socket, \
+                 uid:NUMBER, any or none"
+            )
+        };
+        if text.starts_with(['/', '@']) {
+            let named = text.len() > 1 && !text.contains(['|', '\0']);
+            return named
+                .then(|| Host::Socket(text.to_owned()))
+                .ok_or_else(wrong);
+        }
+        if let Some(uid) = text.strip_prefix("uid:") {
+            return uid.parse().map(Host::User).map_err(|_| wrong());
+        }
         let (name, port) = match text.strip_prefix('[') {
             Some(behind) => {
                 let (name, port) = behind.split_once(']').ok_or_else(wrong)?;
@@ -138,7 +168,7 @@ impl FromStr for Host {
         if name.is_empty() || !name.chars().all(plain) {
             return Err(wrong());
         }
-        Ok(Host {
+        Ok(Host::Network {
             name: name.to_owned(),
             port,
         })
@@ -163,11 +193,16 @@ impl fmt::Display for Federation {
 
 impl fmt::Display for Host {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.name.contains(':'), self.port) {
-            (false, None) => f.write_str(&self.name),
-            (false, Some(port)) => write!(f, "{}:{port}", self.name),
-            (true, None) => write!(f, "[{}]", self.name),
-            (true, Some(port)) => write!(f, "[{}]:{port}", self.name),
+        match self {
+            Host::Socket(name) => f.write_str(name),
+            Host::User(uid) => write!(f, "uid:{uid}"),
+            Host::Network { name, port } => {
+                match name.contains(':') {
+                    true => write!(f, "[{name}]")?,
+                    false => f.write_str(name)?,
+                }
+                port.map_or(Ok(()), |port| write!(f, ":{port}"))
+            }
         }
     }
 }
@@ -200,11 +235,13 @@ mod tests {
             "[::1]:2809",
             "[::1]",
             "10.0.0.7:2809",
+            "/run/naming, @naming, uid:1000, a:1",
         ] {
             assert_eq!(text.parse::<Federation>().unwrap().to_string(), text);
         }
         for wrong in [
             "", "a,", ":1", "a:", "a:x", "a:70000", "::1", "[::1", "[::1]x", "a b", "iiop://a",
+            "/", "@", "uid:", "uid:me", "/a|b",
         ] {
             wrong.parse::<Federation>().expect_err(wrong);
         }

@@ -101,7 +101,10 @@ pub use oxorb_rt::{
 };
 pub use oxorb_transport as transport;
 
-pub use oxorb_object::components::tag::{ALTERNATE_IIOP_ADDRESS, OMNIORB_UNIX, TAO_ENDPOINTS};
+pub use oxorb_object::SocketIdentity;
+pub use oxorb_object::components::tag::{
+    ALTERNATE_IIOP_ADDRESS, OMNIORB_UNIX, OXORB_SOCKET, TAO_ENDPOINTS,
+};
 
 /// Returns a reference as `corbaloc:iiop:...`, with the addresses of every protocol that ORBs speak
 /// unless told otherwise. `None` when it has none of them.

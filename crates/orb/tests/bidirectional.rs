@@ -2,18 +2,22 @@
 
 mod common;
 
-use std::io::{Read, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::io::Write as _;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 use std::time::Duration;
 
+use common::fake::{FakeServer, Received};
+use common::peer::{Peer, from_another_address, kind};
+use common::transport::{anywhere_with, listening, url, wire};
 use common::*;
 use oxorb::__gen::{Op, decode_ref, encode_ref};
+use oxorb::transport::tcp;
 use oxorb::{
     Bidirectional, ClientConnections, CompletionStatus, Concurrency, Incident, Interface,
     ObjectRef, Orb, Outcome, Policies, Servant, SystemException, SystemExceptionKind, Upcall,
 };
+use oxorb_giop::MessageType;
 use oxorb_rt::Priority;
 use oxorb_testkit::watchdog;
 
@@ -28,7 +32,9 @@ static TELL_KEPT: Op = Op::twoway("tell_kept");
 const REST: Duration = Duration::from_millis(20);
 
 /// Where nobody can connect to: what a client behind NAT publishes.
-const BEHIND_NAT: &str = "iiop://127.0.0.1:0/hostname_in_ior=behind-nat.invalid";
+fn behind_nat() -> String {
+    anywhere_with("hostname_in_ior=behind-nat.invalid")
+}
 
 /// Calls back.
 #[derive(Default)]
@@ -147,8 +153,8 @@ fn number(at: &ObjectRef, op: &'static Op) -> Result<i64, SystemException> {
 }
 
 fn hidden_client(offer: &str) -> Orb {
-    Orb::builder()
-        .listen(BEHIND_NAT)
+    common::transport::builder()
+        .listen(&behind_nat())
         .setting("OfferBiDirectionalGIOP", offer)
         .round_trip_timeout(LONG)
         .build()
@@ -156,8 +162,7 @@ fn hidden_client(offer: &str) -> Orb {
 }
 
 fn accepting(concurrency: Concurrency, accept: &str) -> Orb {
-    Orb::builder()
-        .listen("iiop://127.0.0.1:0")
+    listening()
         .concurrency(concurrency)
         .setting("AcceptBiDirectionalGIOP", accept)
         .build()
@@ -173,6 +178,7 @@ fn both(server: &Orb, client: &Orb) -> (ObjectRef, ObjectRef, Arc<Player>) {
 
 #[test]
 fn a_client_that_cannot_be_reached_is_called_back() {
+    only_over!(IIOP, "clients offer host and port of GIOP");
     let _guard = watchdog(2 * LONG);
     for concurrency in EVERY_CONCURRENCY {
         let server = accepting(concurrency, "1");
@@ -194,6 +200,7 @@ fn a_client_that_cannot_be_reached_is_called_back() {
 
 #[test]
 fn a_callback_comes_while_the_client_does_nothing() {
+    only_over!(IIOP, "clients offer host and port of GIOP");
     let _guard = watchdog(2 * LONG);
     for concurrency in EVERY_CONCURRENCY {
         let server = accepting(concurrency, "1");
@@ -214,6 +221,7 @@ fn a_callback_comes_while_the_client_does_nothing() {
 
 #[test]
 fn callbacks_within_callbacks() {
+    only_over!(IIOP, "clients offer host and port of GIOP");
     let _guard = watchdog(2 * LONG);
     for concurrency in EVERY_CONCURRENCY {
         let server = accepting(concurrency, "1");
@@ -227,6 +235,7 @@ fn callbacks_within_callbacks() {
 /// Where all threads of a lane wait for what comes over a connection, none of them would read it.
 #[test]
 fn slow_callbacks_come_back_while_all_threads_of_the_server_wait_for_them() {
+    only_over!(IIOP, "clients offer host and port of GIOP");
     let _guard = watchdog(2 * LONG);
     for concurrency in [
         Concurrency::ThreadPerConnection,
@@ -250,6 +259,7 @@ fn slow_callbacks_come_back_while_all_threads_of_the_server_wait_for_them() {
 /// No thread of the server is left that would read the silent client's answer.
 #[test]
 fn a_silent_client_is_called_while_all_threads_of_the_server_are_in_requests() {
+    only_over!(IIOP, "clients offer host and port of GIOP");
     let _guard = watchdog(2 * LONG);
     for (concurrency, callers) in [
         (Concurrency::ThreadPerConnection, 1),
@@ -275,11 +285,11 @@ fn a_silent_client_is_called_while_all_threads_of_the_server_are_in_requests() {
 /// Threads that have taken over connections for good leave room for further ones.
 #[test]
 fn connections_that_were_taken_over_before_take_no_room_from_callbacks() {
+    only_over!(IIOP, "clients offer host and port of GIOP");
     /// More than there may be stand-ins at a time.
     const CLIENTS: usize = 260;
     let _guard = watchdog(2 * LONG);
-    let server = Orb::builder()
-        .listen("iiop://127.0.0.1:0")
+    let server = listening()
         .client_connections(ClientConnections::Multiplexed)
         .setting("AcceptBiDirectionalGIOP", "1")
         .build()
@@ -290,13 +300,11 @@ fn connections_that_were_taken_over_before_take_no_room_from_callbacks() {
     let (_, target) = Player::start(&behind);
     keep(&object, &elsewhere(&client, target.reference())).unwrap();
     let call_kept = request(&object, &CALL_KEPT, 0, |_| ());
-    let _open: Vec<TcpStream> = (0..CLIENTS)
+    let _open: Vec<Peer> = (0..CLIENTS)
         .map(|_| {
-            let mut stream = TcpStream::connect(address(&object)).unwrap();
+            let mut stream = Peer::connect(&address(&object));
             stream.write_all(&call_kept).unwrap();
-            stream.set_read_timeout(Some(LONG)).unwrap();
-            let mut reply = [0; 12];
-            stream.read_exact(&mut reply).unwrap();
+            stream.message();
             stream
         })
         .collect();
@@ -306,6 +314,7 @@ fn connections_that_were_taken_over_before_take_no_room_from_callbacks() {
 
 #[test]
 fn many_threads_share_the_connection() {
+    only_over!(IIOP, "clients offer host and port of GIOP");
     let _guard = watchdog(2 * LONG);
     let server = accepting(Concurrency::ThreadPerConnection, "1");
     let client = hidden_client("1");
@@ -324,6 +333,7 @@ fn many_threads_share_the_connection() {
 
 #[test]
 fn both_sides_have_to_agree() {
+    only_over!(IIOP, "clients offer host and port of GIOP");
     let _guard = watchdog(2 * LONG);
     for (offer, accept, refused) in [("0", "1", 0), ("1", "0", 1), ("0", "0", 0)] {
         let server = accepting(Concurrency::ThreadPerConnection, accept);
@@ -344,6 +354,7 @@ fn both_sides_have_to_agree() {
 
 #[test]
 fn a_callback_that_takes_too_long_is_a_time_out_and_harms_nobody() {
+    only_over!(IIOP, "clients offer host and port of GIOP");
     let _guard = watchdog(2 * LONG);
     let server = accepting(Concurrency::ThreadPerConnection, "1");
     let client = hidden_client("1");
@@ -363,11 +374,12 @@ fn a_callback_that_takes_too_long_is_a_time_out_and_harms_nobody() {
 
 #[test]
 fn a_client_that_is_gone_is_gone_and_one_that_comes_back_is_found() {
+    only_over!(IIOP, "clients offer host and port of GIOP");
     let _guard = watchdog(2 * LONG);
     for concurrency in EVERY_CONCURRENCY {
         let server = accepting(concurrency, "1");
-        let client = Orb::builder()
-            .listen(BEHIND_NAT)
+        let client = common::transport::builder()
+            .listen(&behind_nat())
             .setting("OfferBiDirectionalGIOP", "1")
             .build()
             .unwrap();
@@ -376,7 +388,7 @@ fn a_client_that_is_gone_is_gone_and_one_that_comes_back_is_found() {
         keep(&object, &here).unwrap();
         let kept = at_server.0.kept();
         assert_eq!(ping(&kept, 1), Ok(2));
-        let port = here.reference().ior().iiop_profiles().next().unwrap().port;
+        let port = port(&address(&here));
         client.shutdown(true).unwrap();
         let exception = ping(&kept, 1).unwrap_err();
         assert_raised(
@@ -384,8 +396,8 @@ fn a_client_that_is_gone_is_gone_and_one_that_comes_back_is_found() {
             SystemExceptionKind::Transient,
             CompletionStatus::No,
         );
-        let again = Orb::builder()
-            .listen(&BEHIND_NAT.replace(":0/", &format!(":{port}/")))
+        let again = common::transport::builder()
+            .listen(&behind_nat().replace(":0/", &format!(":{port}/")))
             .setting("OfferBiDirectionalGIOP", "1")
             .build()
             .unwrap();
@@ -398,6 +410,7 @@ fn a_client_that_is_gone_is_gone_and_one_that_comes_back_is_found() {
 
 #[test]
 fn an_address_in_use_by_another_client_and_our_own_cannot_be_had() {
+    only_over!(IIOP, "clients offer host and port of GIOP");
     let _guard = watchdog(2 * LONG);
     let server = accepting(Concurrency::ThreadPerConnection, "1");
     server.observe_connections(|event| eprintln!("{event}"));
@@ -405,15 +418,13 @@ fn an_address_in_use_by_another_client_and_our_own_cannot_be_had() {
     let (object, here, _) = both(&server, &client);
     keep(&object, &here).unwrap();
     // A stranger, from another address, names the client's and the server's.
-    let profile = here.reference().ior().iiop_profiles().next().unwrap();
-    let own = address(&object);
-    let mut points = vec![oxorb_object::IiopEndpoint {
-        host: profile.host.clone(),
-        port: profile.port,
-    }];
-    points.push(oxorb_object::IiopEndpoint {
-        host: own.ip().to_string(),
-        port: own.port(),
+    let points = [&here, &object].map(|object| {
+        let address = address(object);
+        let (host, port) = tcp::host_and_port(&address).unwrap();
+        oxorb_object::IiopEndpoint {
+            host: host.to_owned(),
+            port,
+        }
     });
     let offer = oxorb_object::listen_points(&points);
     let _stranger = stranger(&object, &offer);
@@ -422,40 +433,42 @@ fn an_address_in_use_by_another_client_and_our_own_cannot_be_had() {
 }
 
 /// A connection from 127.0.0.2 with one request that carries `offer`.
-fn stranger(object: &ObjectRef, offer: &[u8]) -> std::net::TcpStream {
-    use oxorb_cdr::{ByteOrder, Dialect, Encoder};
+fn stranger(object: &ObjectRef, offer: &[u8]) -> Peer {
+    use oxorb_cdr::{ByteOrder, Encoder};
     use oxorb_giop::{RequestHeader, TargetAddress};
-    use oxorb_object::{ServiceContext, Version};
-    let to = address(object);
-    let mut stream = oxorb_testkit::net::connect_from("127.0.0.2".parse().unwrap(), to).unwrap();
-    let profile = object.reference().ior().iiop_profiles().next().unwrap();
+    use oxorb_object::ServiceContext;
+    let mut stream = from_another_address(&address(object));
+    let key = object_key(object);
     let context = ServiceContext {
         id: oxorb_object::context_id::BI_DIR_IIOP,
         data: offer,
     };
-    let mut e = Encoder::new(Vec::new(), ByteOrder::NATIVE, Dialect::new(2));
+    let mut e = Encoder::new(Vec::new(), ByteOrder::NATIVE, wire().dialect());
     let header = RequestHeader {
         id: 0,
         response: PING.response,
-        key: TargetAddress::Key(&profile.object_key),
+        key: TargetAddress::Key(&key),
         operation: PING.name,
         contexts: std::slice::from_ref(&context),
         terms: None,
         alias: None,
     };
-    let begun = oxorb_giop::begin_request(&mut e, Version::V1_2, &header);
+    let begun = wire().begin_request(&mut e, &header);
     e.longlong(1);
-    oxorb_giop::finish(&mut e, begun).unwrap();
+    wire().finish(&mut e, begun).unwrap();
     stream.write_all(&e.finish().to_vec()).unwrap();
-    stream.set_read_timeout(Some(LONG)).unwrap();
-    let mut reply = [0; 12];
-    stream.read_exact(&mut reply).unwrap();
-    assert_eq!(reply[7], 1, "it is served all the same");
+    let reply = stream.message();
+    assert_eq!(
+        kind(&reply),
+        MessageType::REPLY,
+        "it is served all the same"
+    );
     stream
 }
 
 #[test]
 fn the_policy_of_a_poa_decides_for_its_objects() {
+    only_over!(IIOP, "clients offer host and port of GIOP");
     let _guard = watchdog(2 * LONG);
     let server = accepting(Concurrency::ThreadPerConnection, "0");
     let client = hidden_client("0");
@@ -486,18 +499,41 @@ fn the_policy_of_a_poa_decides_for_its_objects() {
     assert_eq!(exception.kind, SystemExceptionKind::NoPermission);
 }
 
+/// Where a protocol has no way back, calls go their usual way.
+#[test]
+fn an_offer_does_no_harm_to_protocols_that_have_none() {
+    let _guard = watchdog(LONG);
+    let server = listening().setting("AcceptBiDirectionalGIOP", "1");
+    let server = server.build().unwrap();
+    // Private connections are not offered.
+    for sharing in &EVERY_SHARING[1..] {
+        let client = listening()
+            .client_connections(*sharing)
+            .setting("OfferBiDirectionalGIOP", "1")
+            .build()
+            .unwrap();
+        let object = pinger(&server, &client);
+        for _ in 0..2 {
+            assert_eq!(ping(&object, 1), Ok(2), "{sharing:?}");
+            assert_eq!(ping_async(&object, 1).wait(), Ok(2), "{sharing:?}");
+        }
+        client.shutdown(true).unwrap();
+    }
+    server.shutdown(true).unwrap();
+}
+
 /// A connection that is offered for callbacks carries calls of one priority: a more urgent one does not wait for them (R2).
 #[test]
 fn an_urgent_call_does_not_wait_behind_others_on_an_offered_connection() {
+    only_over!(IIOP, "clients offer host and port of GIOP");
     /// More than sockets hold.
     const LARGE: usize = 64 << 20;
     // Private connections are not offered.
     for sharing in &EVERY_SHARING[1..] {
         let _guard = watchdog(LONG);
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("corbaloc:iiop:1.2@{}/x", listener.local_addr().unwrap());
-        let client = Orb::builder()
-            .listen("iiop://127.0.0.1:0")
+        let server = FakeServer::start();
+        let url = url(&[&server.address()], "x");
+        let client = listening()
             .client_connections(*sharing)
             .configure(|options| options.offer_bidirectional = true)
             .build()
@@ -515,12 +551,10 @@ fn an_urgent_call_does_not_wait_behind_others_on_an_offered_connection() {
         };
         thread::scope(|scope| {
             let stuck = scope.spawn(|| send(10, LARGE));
-            let (unread, _) = listener.accept().unwrap();
+            let unread = server.accept();
             send(20, 0).unwrap();
-            let (mut urgent, _) = listener.accept().unwrap();
-            let mut magic = [0; 4];
-            urgent.read_exact(&mut magic).unwrap();
-            assert_eq!(&magic, b"GIOP", "{sharing:?}");
+            let received = server.accept().receive();
+            assert!(matches!(received, Received::Request(..)), "{sharing:?}");
             drop(unread);
             assert!(stuck.join().unwrap().is_err(), "nobody has read it");
         });

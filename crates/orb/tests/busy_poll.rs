@@ -35,6 +35,7 @@ fn looked_at() {
 
 #[test]
 fn a_lane_has_the_kernel_poll_for_its_connections() {
+    common::only_over!(TCP, "the kernel polls devices of a network");
     let log = std::env::temp_dir().join(format!("oxorb-busy-poll-{}", std::process::id()));
     let test = rerun("looked_at");
     let traced = Command::new("strace")

@@ -37,6 +37,7 @@ impl Servant for Echo {
 
 #[test]
 fn utf_8_is_chosen_where_the_server_lists_it_and_the_client_prefers_it() {
+    common::only_over!(CONTEXTS, "code sets are agreed on in a service context");
     let _guard = watchdog(LONG);
     let server = common::transport::listening()
         .native_chars(CharSet::Iso8859_1)
@@ -78,6 +79,7 @@ fn utf_8_is_chosen_where_the_server_lists_it_and_the_client_prefers_it() {
 /// Faults in the octets of a reply are in the text of the exception, in every thread (P4).
 #[test]
 fn octets_of_a_reply_that_are_no_text_are_named() {
+    common::only_over!(CONTEXTS, "code sets are agreed on in a service context");
     let _guard = watchdog(LONG);
     let server = common::transport::listening().build().unwrap();
     let local = server.root_poa().activate_servant(Arc::new(Echo)).unwrap();
@@ -106,12 +108,13 @@ fn octets_of_a_reply_that_are_no_text_are_named() {
 /// References with and without code sets share no connection: whichever is called first, text means the same.
 #[test]
 fn references_with_other_code_sets_have_connections_of_their_own() {
+    common::only_over!(CONTEXTS, "code sets are agreed on in a service context");
     let _guard = watchdog(LONG);
     let server = common::transport::listening().build().unwrap();
     let local = server.root_poa().activate_servant(Arc::new(Echo)).unwrap();
     let object: oxorb::ObjectRef = server.string_to_object(&local.to_string()).unwrap();
     server.bind("echo", &object);
-    let url = format!("corbaloc:iiop:1.2@{}/echo", common::address(&object));
+    let url = common::transport::url(&[&common::address(&object)], "echo");
     for connections in [
         ClientConnections::Private,
         ClientConnections::Cached,

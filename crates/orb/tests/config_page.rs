@@ -1,4 +1,6 @@
 //! docs/config.md says what the table of settings says. `BLESS=1` writes it anew.
+//!
+//! Not by `OXORB_TEST_TRANSPORT`: a page of the documentation is compared.
 
 use std::fmt::Write as _;
 
@@ -14,7 +16,7 @@ fn render() -> String {
     let mut page = String::from(
         "# Settings\n\n\
          <!-- Written by crates/orb/tests/config_page.rs from the table in \
-         crates/core/src/options/settings.rs. -->\n\n\
+         crates/core/src/options/settings. -->\n\n\
          Each setting can be given as an argument (`-ORBName value` or `-ORBName=value`, taken \
          out of the command line by `Builder::args`), as an environment variable, or to the \
          builder (`Builder::setting`, and methods of its own for most). An argument wins over \

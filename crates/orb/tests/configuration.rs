@@ -1,4 +1,6 @@
 //! Files and personalities, from the builder and from arguments (A16.4, A16.5).
+//!
+//! Not by `OXORB_TEST_TRANSPORT`: settings are read, and nobody is called.
 
 use std::path::PathBuf;
 

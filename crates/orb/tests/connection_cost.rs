@@ -1,4 +1,6 @@
 //! Finding a connection costs the same among eight and two hundred (R11). Instructions are counted, not time.
+//!
+//! Not by `OXORB_TEST_TRANSPORT`: instructions are counted by which a call chooses its connection.
 
 mod common;
 

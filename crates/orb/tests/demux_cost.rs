@@ -1,5 +1,7 @@
 //! Finding an object costs the same among one and a hundred POAs (R12). Instructions are counted, not time; a linear search
 //! among objects fails the same gate.
+//!
+//! Not by `OXORB_TEST_TRANSPORT`: instructions are counted by which a request finds its object.
 
 mod common;
 

@@ -10,6 +10,7 @@ use oxorb_testkit::watchdog;
 
 #[test]
 fn endpoints_of_tao_without_priorities_are_tried_in_turn() {
+    common::only_over!(IIOP, "the component is TAO's, of IIOP's profiles");
     let _guard = watchdog(LONG);
     let server = server(Concurrency::ThreadPerConnection);
     let client = client(ClientConnections::Private);
@@ -23,7 +24,7 @@ fn endpoints_of_tao_without_priorities_are_tried_in_turn() {
     let mut profile = IiopProfile::new(Version::V1_2, "127.0.0.1", dead, &object_key(&object));
     profile.components = vec![TaggedComponent::tao_endpoints(&[
         (at(dead), -1),
-        (at(alive.port()), -1),
+        (at(common::port(&alive)), -1),
     ])];
     let ior = Ior {
         type_id: common::PINGER.to_owned(),

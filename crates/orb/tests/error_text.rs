@@ -1,4 +1,6 @@
 //! Errors are sentences, in `Display` and in `Debug`, and name the address that they are about. (U3, N11)
+//!
+//! Not by `OXORB_TEST_TRANSPORT`: texts are compared word for word, with addresses of TCP in them.
 
 use std::collections::HashSet;
 use std::error::Error;

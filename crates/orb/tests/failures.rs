@@ -3,23 +3,24 @@
 
 mod common;
 
-use std::net::SocketAddr;
 use std::sync::Barrier;
 use std::thread;
 use std::time::Duration;
 
 use common::child::Child;
-use common::fake::{FakeServer, Received, ior_at, played, reply};
+use common::fake::{FakeServer, Received, ior_at, ior_with, played, reply};
+use common::peer::form;
+use common::transport::{anywhere, free_place, url, wire};
 use common::*;
 use oxorb::{
-    ClientConnections, CompletionStatus, Concurrency, Interface, ObjectRef, Orb, SystemException,
+    ClientConnections, CompletionStatus, Concurrency, Interface, ObjectRef, SystemException,
     SystemExceptionKind, minor,
 };
 use oxorb_cdr::Encode as _;
 use oxorb_giop::ReplyStatus;
+use oxorb_object::TaggedComponent;
 use oxorb_object::components::orb_type;
-use oxorb_object::{IiopProfile, TaggedComponent};
-use oxorb_testkit::net::free_port;
+use oxorb_testkit::hostile::Attack;
 use oxorb_testkit::watchdog;
 
 #[test]
@@ -30,11 +31,12 @@ fn serve() {
 
 #[test]
 fn a_server_killed_in_mid_call_is_comm_failure_maybe_and_the_next_call_reaches_its_successor() {
+    only_over!(SOCKETS, "other processes do not reach memory");
     let _guard = watchdog(2 * LONG);
     for concurrency in EVERY_CONCURRENCY {
         for sharing in UNSHARED {
-            let port = free_port();
-            let mut first = Child::start(port, concurrency);
+            let place = free_place();
+            let mut first = Child::start(&place.endpoint, concurrency);
             let client = client(sharing);
             let object = first.object(&client);
             assert_eq!(ping(&object, 1), Ok(2));
@@ -53,7 +55,7 @@ fn a_server_killed_in_mid_call_is_comm_failure_maybe_and_the_next_call_reaches_i
                 SystemExceptionKind::Transient,
                 CompletionStatus::No,
             );
-            let _second = Child::start(port, concurrency);
+            let _second = Child::start(&place.endpoint, concurrency);
             assert_eq!(ping(&object, 1), Ok(2), "{sharing:?}");
             client.shutdown(true).unwrap();
         }
@@ -63,17 +65,18 @@ fn a_server_killed_in_mid_call_is_comm_failure_maybe_and_the_next_call_reaches_i
 /// Many threads with connections of their own: each notices for itself.
 #[test]
 fn a_restart_between_calls_costs_no_exception() {
+    only_over!(SOCKETS, "other processes do not reach memory");
     let _guard = watchdog(2 * LONG);
     for sharing in EVERY_SHARING {
-        let port = free_port();
-        let mut server = Child::start(port, Concurrency::ThreadPerConnection);
+        let place = free_place();
+        let mut server = Child::start(&place.endpoint, Concurrency::ThreadPerConnection);
         let client = wary_client(sharing);
         let object = server.object(&client);
         for _ in 0..3 {
             assert_eq!(ping(&object, 1), Ok(2), "{sharing:?}");
             assert_eq!(ping_async(&object, 1).wait(), Ok(2), "{sharing:?}");
             server.process.kill();
-            server = Child::start(port, Concurrency::ThreadPerConnection);
+            server = Child::start(&place.endpoint, Concurrency::ThreadPerConnection);
         }
         assert_eq!(ping(&object, 1), Ok(2));
         client.shutdown(true).unwrap();
@@ -272,8 +275,8 @@ fn a_time_limit_beyond_all_clocks_is_none() {
 #[test]
 fn a_refused_connection_is_transient_no_and_each_endpoint_is_named() {
     let client = client(ClientConnections::Cached);
-    let (one, two) = (free_port(), free_port());
-    let url = format!("corbaloc::127.0.0.1:{one},:127.0.0.1:{two}/nobody");
+    let (one, two) = (free_place().address, free_place().address);
+    let url = url(&[&one, &two], "nobody");
     let object = client.string_to_object(&url).unwrap();
     for raised in [
         ping(&object, 1).unwrap_err(),
@@ -287,18 +290,16 @@ fn a_refused_connection_is_transient_no_and_each_endpoint_is_named() {
             .iter()
             .map(|attempt| attempt.endpoint.clone())
             .collect();
-        assert_eq!(
-            tried,
-            [format!("127.0.0.1:{one}"), format!("127.0.0.1:{two}")]
-        );
-        assert!(failure.to_string().contains("refused"), "{failure}");
+        assert_eq!(tried, [one.for_people(), two.for_people()]);
+        assert!(nobody_listens(&failure.to_string()), "{failure}");
     }
 }
 
 #[test]
 fn a_oneway_to_a_server_that_died_is_no_surprise() {
+    only_over!(SOCKETS, "other processes do not reach memory");
     let _guard = watchdog(LONG);
-    let mut server = Child::start(0, Concurrency::ThreadPerConnection);
+    let mut server = Child::start(&anywhere(), Concurrency::ThreadPerConnection);
     let client = wary_client(ClientConnections::Private);
     let object = server.object(&client);
     assert_eq!(ping(&object, 1), Ok(2));
@@ -344,7 +345,7 @@ fn a_reply_that_is_none_is_a_clear_exception() {
             let asynchronous = ping_async(&object, 0).wait().unwrap_err();
             let synchronous = ping(&object, 0).unwrap_err();
             assert_eq!(synchronous, asynchronous);
-            let address = server.address().to_string();
+            let address = server.address().for_people().to_owned();
             for text in [synchronous, asynchronous].map(|it| it.to_string()) {
                 assert!(text.contains(&address), "{text}");
                 assert_eq!(
@@ -358,22 +359,22 @@ fn a_reply_that_is_none_is_a_clear_exception() {
     let broken = SystemExceptionKind::CommFailure;
     for octets in [
         (|_| b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec()) as fn(u32) -> Vec<u8>,
-        |_| b"GIOP\x01\x02\x01\x01\x02\x00\x00\x00ab".to_vec(),
-        |_| b"GIOP\x09\x00\x01\x01\x00\x00\x00\x00".to_vec(),
+        |_| form().message(1, 2, b"ab"),
+        |_| Attack::UnknownVersion.octets_in(form()),
     ] {
         let raised = answered(octets);
         assert_raised(raised, broken, CompletionStatus::Maybe);
         assert_eq!(raised.minor, minor::comm_failure::PROTOCOL_VIOLATION);
     }
     // No fault of the peer: a limit of this side.
-    let raised = answered(|_| b"GIOP\x01\x02\x01\x01\xff\xff\xff\xff".to_vec());
+    let raised = answered(|_| form().message(1, 0x7fff_ffff, &[]));
     assert_raised(
         raised,
         SystemExceptionKind::ImpLimit,
         CompletionStatus::Maybe,
     );
     assert_eq!(raised.minor, minor::imp_limit::RECEIVED_TOO_LARGE);
-    let raised = answered(|_| b"GIOP\x01\x02\x01\x06\x00\x00\x00\x00".to_vec());
+    let raised = answered(|_| wire().error().expect("all have it").to_vec());
     assert_raised(raised, broken, CompletionStatus::Maybe);
     assert_eq!(raised.minor, minor::comm_failure::MESSAGE_ERROR);
 }
@@ -403,13 +404,8 @@ fn an_exception_with_a_code_of_the_omg_names_the_orb_that_raised_it() {
             }
         };
         let texts = played(play, |server| {
-            let mut ior = ior_at(server.address());
-            let profile = ior.iiop_profiles().next().unwrap();
-            let profile = IiopProfile {
-                components: vec![TaggedComponent::orb_type(made_by)],
-                ..profile
-            };
-            ior.profiles = vec![profile.to_profile()];
+            let made_by = vec![TaggedComponent::orb_type(made_by)];
+            let ior = ior_with(&server.address(), made_by);
             let object = client.string_to_object(&ior.to_string()).unwrap();
             let texts = [
                 ping_async(&object, 0).wait().unwrap_err().to_string(),
@@ -475,7 +471,7 @@ fn a_forward_in_a_circle_ends() {
     let client = client(ClientConnections::Private);
     let raised = played(
         |server| {
-            let itself = ior_at(server.address());
+            let itself = ior_at(&server.address());
             let mut connection = server.accept();
             while let Received::Request(id, ..) = connection.receive() {
                 connection.reply(id, ReplyStatus::LOCATION_FORWARD, |e| itself.encode(e));
@@ -496,7 +492,7 @@ fn a_forward_to_where_nobody_is_falls_back_to_the_original() {
     let _guard = watchdog(LONG);
     for sharing in EVERY_SHARING {
         let client = client(sharing);
-        let nowhere = ior_at(SocketAddr::from(([127, 0, 0, 1], free_port())));
+        let nowhere = ior_at(&free_place().address);
         played(
             |server| {
                 let mut connection = server.accept();
@@ -531,7 +527,7 @@ fn a_forward_target_that_dies_falls_back_to_the_original() {
     let client = wary_client(ClientConnections::Private);
     let died = Barrier::new(2);
     let target = FakeServer::start();
-    let there = ior_at(target.address());
+    let there = ior_at(&target.address());
     played(
         |server| {
             let mut connection = server.accept();
@@ -556,6 +552,7 @@ fn a_forward_target_that_dies_falls_back_to_the_original() {
 
 #[test]
 fn the_addressing_a_server_asks_for_is_used_from_then_on() {
+    only_over!(GIOP, "other messagings name objects by their keys only");
     let _guard = watchdog(LONG);
     for mode in [1, 2] {
         let client = client(ClientConnections::Private);
@@ -687,6 +684,7 @@ fn the_end_of_an_orb_ends_the_calls_that_wait() {
 /// connection it opens.
 #[test]
 fn private_connections_of_orbs_that_ended_do_not_pile_up() {
+    only_over!(SOCKETS, "sockets of the process are counted");
     let _guard = watchdog(LONG);
     if !alone("private_connections_of_orbs_that_ended_do_not_pile_up") {
         return;
@@ -711,20 +709,20 @@ fn an_orb_that_cannot_listen_leaves_nothing_behind() {
     if !alone("an_orb_that_cannot_listen_leaves_nothing_behind") {
         return;
     }
-    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let endpoints = format!(
-        "iiop://127.0.0.1:0;iiop://127.0.0.1:{}",
-        taken.local_addr().unwrap().port()
-    );
+    let place = free_place();
+    let _taken = FakeServer::start_at(&place.endpoint);
+    let endpoints = format!("{};{}", anywhere(), place.endpoint);
+    let before = sockets();
     for concurrency in EVERY_CONCURRENCY {
         let threads = entries("/proc/self/task");
-        let failed = Orb::builder()
+        let failed = common::transport::builder()
             .listen(&endpoints)
             .concurrency(concurrency)
             .build()
             .unwrap_err();
-        assert!(failed.to_string().contains("127.0.0.1"), "{failed}");
-        assert_eq!(sockets(), 1, "{concurrency:?}");
+        let taken = place.address.place();
+        assert!(failed.to_string().contains(taken), "{failed}");
+        assert_eq!(sockets(), before, "{concurrency:?}");
         assert_eq!(entries("/proc/self/task"), threads, "{concurrency:?}");
     }
 }
@@ -748,7 +746,7 @@ fn sockets() -> usize {
 #[test]
 fn a_reference_without_an_orb_is_an_error_and_no_panic() {
     use oxorb_cdr::{ByteOrder, Decoder, Dialect, Encoder, ErrorKind};
-    let ior = ior_at(SocketAddr::from(([127, 0, 0, 1], 1)));
+    let ior = ior_at(&free_place().address);
     let mut e = Encoder::new(Vec::new(), ByteOrder::NATIVE, Dialect::new(2));
     ior.encode(&mut e).unwrap();
     let octets = e.finish().to_vec();

@@ -4,12 +4,13 @@
 mod common;
 
 use std::collections::HashSet;
-use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use common::peer::{self, Peer};
+use common::transport::{anywhere, protocol, url};
 use common::worker::*;
 use common::{LONG, alone, assert_raised, elsewhere};
 use oxorb::policy::{Qos, RequestQos};
@@ -18,7 +19,7 @@ use oxorb::{
     PriorityBands, PriorityModel, QueueOrder, RequestBuffering, RtPolicies, SchedulingClass,
     SystemException, SystemExceptionKind, Threadpool, ThreadpoolError, ThreadpoolId,
 };
-use oxorb_giop::{Frame, Message, ReplyStatus};
+use oxorb_giop::{Message, ReplyStatus};
 use oxorb_object::components::{Component, tag};
 use oxorb_object::{RtPolicyValue, minor};
 use oxorb_testkit::{require_realtime, watchdog};
@@ -30,7 +31,7 @@ fn each_lane_serves_its_objects_with_its_own_threads_at_its_priority() {
     let pool = server
         .create_threadpool(Threadpool::with_lanes([lane(10, 1), lane(20, 2)]))
         .unwrap();
-    let mut ports = HashSet::new();
+    let mut addresses = HashSet::new();
     for (at, value) in [10, 20].into_iter().enumerate() {
         let object = activate(
             &lane_poa(&server, pool, value),
@@ -43,13 +44,58 @@ fn each_lane_serves_its_objects_with_its_own_threads_at_its_priority() {
             native: 0,
         };
         assert_eq!(whereabouts(&object), expected);
-        ports.insert(common::address(&object).port());
+        addresses.insert(common::address(&object));
     }
-    assert_eq!(ports.len(), 2, "each lane has a port of its own");
+    assert_eq!(addresses.len(), 2, "each lane has an address of its own");
     // The ORB's own threads are not theirs.
     let plain = activate(server.root_poa(), &client, &Arc::new(Worker::default()));
     let plain = whereabouts(&plain);
     assert_eq!((plain.thread.as_str(), plain.priority), ("oxorb-conn", -1));
+    client.shutdown(true).unwrap();
+    server.shutdown(true).unwrap();
+}
+
+/// Over each transport: TCP has a port for each lane, others a name that follows the server's.
+#[test]
+fn a_callers_priority_leads_to_the_place_of_its_lane() {
+    common::only_over!(
+        CONTEXTS,
+        "priorities travel in messages that have room for them"
+    );
+    let _guard = watchdog(LONG);
+    let place = common::transport::free_place();
+    let server = common::transport::builder().listen(&place.endpoint);
+    let server = server.build().unwrap();
+    let pool = server
+        .create_threadpool(Threadpool::with_lanes([lane(10, 1), lane(20, 1)]))
+        .unwrap();
+    let realtime = RtPolicies {
+        threadpool: Some(pool),
+        priority_model: model(PriorityModel::ClientPropagated, 10),
+        ..RtPolicies::default()
+    };
+    let client = client();
+    let worker = Arc::new(Worker::default());
+    let object = activate(&poa(&server, "placed", realtime), &client, &worker);
+    let lanes = common::transport::profile_of(object.reference()).lanes;
+    let (places, priorities): (Vec<_>, Vec<_>) = lanes.into_iter().unzip();
+    assert_eq!(priorities, [10, 20]);
+    let own = place.address.place();
+    let names = [1, 2].map(|number| format!("{own}.{number}"));
+    match common::transport::is_tcp() {
+        true => assert_ne!(places[0], places[1]),
+        false => assert!(
+            places.iter().map(|place| place.place()).eq(&names),
+            "{places:?}"
+        ),
+    }
+    for (at, value) in [10, 20].into_iter().enumerate() {
+        client.set_thread_priority(priority(value)).unwrap();
+        let served = whereabouts(&object);
+        assert_eq!(served.thread, format!("oxorb-{}.{at}", pool.0));
+        // The lane's own thread reads its own connections: nobody sent the request on.
+        assert_eq!(served.priority, value);
+    }
     client.shutdown(true).unwrap();
     server.shutdown(true).unwrap();
 }
@@ -436,17 +482,19 @@ fn six_lanes_that_buffer_may_borrow_and_five_without() {
 
 #[test]
 fn lanes_listen_where_they_are_told() {
+    common::only_over!(TCP, "ports that follow each other are TCP's");
     let _guard = watchdog(LONG);
     // A port that is free now, and four after it.
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let base = free.local_addr().unwrap().port();
     drop(free);
+    let name = protocol().name();
     let args = [
         "-ORBListenEndpoints",
-        "iiop://127.0.0.1:0",
+        &anywhere(),
         "-ORBLaneListenEndpoints",
         "*:*",
-        &format!("iiop://127.0.0.1:{base}/portspan=50"),
+        &format!("{name}://127.0.0.1:{base}/portspan=50"),
     ];
     let server = common::transport::builder()
         .args(args.into_iter().map(str::to_owned))
@@ -459,7 +507,7 @@ fn lanes_listen_where_they_are_told() {
     for value in [1, 2] {
         let worker = Arc::new(Worker::default());
         let object = activate(&lane_poa(&server, pool, value), &client, &worker);
-        let port = common::address(&object).port();
+        let port = common::port(&common::address(&object));
         assert!((base..base + 50).contains(&port), "{port}");
         assert_eq!(whereabouts(&object).priority, value);
     }
@@ -478,7 +526,7 @@ fn component(object: &ObjectRef, wanted: u32) -> Option<(Vec<u8>, Component)> {
 fn lanes_of(object: &ObjectRef) -> Vec<i16> {
     match component(object, tag::TAO_ENDPOINTS) {
         Some((_, Component::TaoEndpoints(endpoints))) => {
-            let own = common::address(object).port();
+            let own = common::port(&common::address(object));
             assert_eq!(endpoints[0].0.port, own, "the profile's own comes first");
             endpoints.iter().map(|(_, priority)| *priority).collect()
         }
@@ -488,6 +536,7 @@ fn lanes_of(object: &ObjectRef) -> Vec<i16> {
 
 #[test]
 fn references_carry_policies_and_lanes_as_those_of_tao() {
+    common::only_over!(IIOP, "TAO's references have IIOP's profiles");
     let _guard = watchdog(LONG);
     let (server, client) = (server(), client());
     let lanes = [lane(10, 1), lane(20, 1), lane(30, 1)];
@@ -563,6 +612,10 @@ fn references_carry_policies_and_lanes_as_those_of_tao() {
 
 #[test]
 fn without_lanes_a_thread_takes_the_priority_of_each_request() {
+    common::only_over!(
+        GIOP,
+        "the service context RTCorbaPriority is written and read by hand"
+    );
     let _guard = watchdog(LONG);
     let server = server();
     let client = client();
@@ -608,6 +661,10 @@ fn without_lanes_a_thread_takes_the_priority_of_each_request() {
 
 #[test]
 fn with_lanes_the_callers_priority_does_not_change_the_thread() {
+    common::only_over!(
+        GIOP,
+        "the service context RTCorbaPriority is written and read by hand"
+    );
     let _guard = watchdog(LONG);
     let (server, client) = (server(), client());
     let pool = server
@@ -758,7 +815,7 @@ fn a_request_that_comes_to_other_threads_is_sent_to_those_of_its_object() {
     let plain = ObjectRef::from_ref(plain);
     server.bind("here", &here);
     for port_of in [&plain, &other] {
-        let url = format!("corbaloc::{}/here", common::address(port_of));
+        let url = url(&[&common::address(port_of)], "here");
         let object: ObjectRef = client.string_to_object(&url).unwrap();
         for _ in 0..2 {
             let served = whereabouts(&object);
@@ -767,10 +824,10 @@ fn a_request_that_comes_to_other_threads_is_sent_to_those_of_its_object() {
         }
     }
     // Seen by a client that follows nothing: status LOCATION_FORWARD, and the port of the lane.
-    let mut stream = TcpStream::connect(common::address(&other)).unwrap();
+    let mut stream = Peer::connect(&common::address(&other));
     let key = common::object_key(&elsewhere(&client, here.reference()));
     let reply = exchange(&mut stream, &key, &[]);
-    let frame = Frame::parse(&reply).unwrap();
+    let frame = peer::frame(&reply);
     let Message::Reply(reply) = frame.message().unwrap() else {
         panic!("no reply");
     };
@@ -779,7 +836,7 @@ fn a_request_that_comes_to_other_threads_is_sent_to_those_of_its_object() {
     assert_eq!(whereabouts(&here).thread, format!("oxorb-{}.1", pools[0].0));
     // The threads are gone, and nobody else takes over.
     server.destroy_threadpool(pools[0]).unwrap();
-    let url = format!("corbaloc::{}/here", common::address(&other));
+    let url = url(&[&common::address(&other)], "here");
     let object: ObjectRef = client.string_to_object(&url).unwrap();
     let refused = call(&object, &WHERE).unwrap_err();
     assert_raised(
@@ -794,7 +851,7 @@ fn a_request_that_comes_to_other_threads_is_sent_to_those_of_its_object() {
 /// A server of which the ORB itself listens at `port`, with a laned pool and a persistent object on its second lane.
 fn persistent_server(port: u16) -> (Orb, ObjectRef) {
     let server = common::transport::builder()
-        .listen(&format!("iiop://127.0.0.1:{port}"))
+        .listen(&format!("{}://127.0.0.1:{port}", protocol().name()))
         .build()
         .unwrap();
     let pool = server
@@ -832,12 +889,13 @@ fn four_ports() -> u16 {
 /// N1: the reference of the first run leads to the object of the second.
 #[test]
 fn a_persistent_reference_to_a_lane_survives_a_restart_at_a_fixed_port() {
+    common::only_over!(TCP, "ports that follow each other are TCP's");
     let _guard = watchdog(LONG);
     let (port, client) = (four_ports(), client());
     let (server, object) = persistent_server(port);
     let kept = elsewhere(&client, object.reference());
     assert_eq!(
-        common::address(&kept).port(),
+        common::port(&common::address(&kept)),
         port + 2,
         "of the second lane"
     );
@@ -857,10 +915,11 @@ fn a_persistent_reference_to_a_lane_survives_a_restart_at_a_fixed_port() {
 
 #[test]
 fn a_lane_whose_port_is_taken_says_which_follows_what_and_what_to_do() {
+    common::only_over!(TCP, "ports that follow each other are TCP's");
     let port = four_ports();
     let _taken = std::net::TcpListener::bind(("127.0.0.1", port + 2)).unwrap();
     let server = common::transport::builder()
-        .listen(&format!("iiop://127.0.0.1:{port}"))
+        .listen(&format!("{}://127.0.0.1:{port}", protocol().name()))
         .build()
         .unwrap();
     let lanes = Threadpool::with_lanes([lane(10, 1), lane(20, 1)]);
@@ -868,7 +927,7 @@ fn a_lane_whose_port_is_taken_says_which_follows_what_and_what_to_do() {
     for part in [
         &format!("{}", port + 2),
         "lane 1 of threadpool 1",
-        &format!("follows iiop://127.0.0.1:{port}"),
+        &format!("follows {}://127.0.0.1:{port}", protocol().name()),
         "-ORBLaneListenEndpoints 1:1=iiop://:PORT",
     ] {
         assert!(refused.contains(part), "{part}: {refused}");
@@ -878,6 +937,7 @@ fn a_lane_whose_port_is_taken_says_which_follows_what_and_what_to_do() {
 
 #[test]
 fn persistent_objects_at_ports_that_the_system_chooses_are_warned_of() {
+    common::only_over!(TCP, "ports are TCP's");
     let (server, _) = persistent_server(0);
     let warned = server
         .connection_statistics()

@@ -1,4 +1,6 @@
 //! GIOPlite/RT and GIOPlite, as an application uses them.
+//!
+//! Not by `OXORB_TEST_TRANSPORT`: it is about GIOPlite and GIOPlite/RT, and names each of their protocols.
 
 mod common;
 

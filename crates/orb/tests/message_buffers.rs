@@ -118,7 +118,7 @@ fn buffers_go_from_connection_to_connection_and_the_report_tells() {
 fn buffers_larger_than_a_connection_keeps_are_refused() {
     let server = server();
     let too_large = MessageBuffers {
-        octets: 3 << 20,
+        octets: 10 << 20,
         ..BUFFERS
     };
     let too_many = MessageBuffers {

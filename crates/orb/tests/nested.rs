@@ -3,10 +3,11 @@
 mod common;
 
 use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
 use std::sync::Arc;
 
 use common::fake::FakeServer;
+use common::peer::Peer;
+use common::transport::wire;
 use common::{EVERY_CONCURRENCY, LONG, PING, PINGER, address, elsewhere, ping, request, server};
 use oxorb::__gen::Op;
 use oxorb::{ClientConnections, ObjectRef, Outcome, Servant, SystemException, Upcall};
@@ -46,17 +47,15 @@ impl Servant for Relay {
 
 /// A client with one connection for everything, as JacORB has.
 struct Multiplexing {
-    stream: TcpStream,
+    stream: Peer,
     inbox: Inbox,
 }
 
 impl Multiplexing {
     fn to(object: &ObjectRef) -> Self {
-        let stream = TcpStream::connect(address(object)).unwrap();
-        stream.set_read_timeout(Some(LONG)).unwrap();
         Multiplexing {
-            stream,
-            inbox: Inbox::new(&Limits::default()),
+            stream: Peer::connect(&address(object)),
+            inbox: Inbox::new(&Limits::default()).speaking(wire()),
         }
     }
 
@@ -72,7 +71,7 @@ impl Multiplexing {
                 let Message::Reply(reply) = frame.message().unwrap() else {
                     panic!("only replies come to a client");
                 };
-                let mut d = frame.decoder(oxorb_cdr::Dialect::new(2)).at(reply.body);
+                let mut d = frame.decoder(wire().dialect()).at(reply.body);
                 return (reply.id, Ok(d.longlong().unwrap()));
             }
             let (buffer, room) = self.inbox.room();

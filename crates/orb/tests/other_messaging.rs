@@ -1,4 +1,6 @@
 //! ORBs that talk in another protocol than GIOP: everything core does with messages.
+//!
+//! Not by `OXORB_TEST_TRANSPORT`: it is about one messaging over two transports, and names them.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;

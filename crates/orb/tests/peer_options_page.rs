@@ -1,4 +1,6 @@
 //! docs/peer-options.md holds what the tables of other ORBs' options hold. `BLESS=1` writes it anew.
+//!
+//! Not by `OXORB_TEST_TRANSPORT`: a page of the documentation is compared.
 
 use std::fmt::Write as _;
 

@@ -8,6 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use common::child::Child;
+use common::transport::{free_place, url};
 use common::*;
 use oxorb::__gen::{Op, Ref};
 use oxorb::{
@@ -15,7 +16,6 @@ use oxorb::{
     ImplicitActivation, Interface, Lifespan, ManagerState, ObjectId, ObjectRef, Orb, Poa, PoaError,
     Policies, Servant, SystemException, SystemExceptionKind, minor,
 };
-use oxorb_testkit::net::free_port;
 use oxorb_testkit::watchdog;
 
 #[test]
@@ -283,7 +283,7 @@ fn a_reference_of_another_adapter_is_refused() {
     ));
     let elsewhere = pair
         .client
-        .string_to_object("corbaloc::127.0.0.1:1/NameService")
+        .string_to_object(&nowhere("NameService"))
         .unwrap();
     assert!(matches!(
         two.deactivate(&elsewhere),
@@ -385,13 +385,10 @@ fn a_name_is_bound_to_objects_of_this_server_only() {
     let at = address(&object);
     pair.server.bind("here", &object);
     // Were it looked up again and again, it would never end.
-    let foreign = pair
-        .server
-        .string_to_object("corbaloc::127.0.0.1:1/there")
-        .unwrap();
+    let foreign = pair.server.string_to_object(&nowhere("there")).unwrap();
     pair.server.bind("there", &foreign);
     let named = |name: &str| {
-        let url = format!("corbaloc::{at}/{name}");
+        let url = url(&[&at], name);
         pair.client.string_to_object(&url).unwrap()
     };
     assert_eq!(ping(&named("here"), 1), Ok(2));
@@ -516,9 +513,10 @@ fn a_discarding_manager_is_transient_and_an_inactive_one_final() {
 
 #[test]
 fn persistent_references_survive_a_restart_and_transient_ones_do_not_mislead() {
+    only_over!(SOCKETS, "other processes do not reach memory");
     let _guard = watchdog(2 * LONG);
-    let port = free_port();
-    let mut server = Child::start(port, Concurrency::ThreadPerConnection);
+    let place = free_place();
+    let mut server = Child::start(&place.endpoint, Concurrency::ThreadPerConnection);
     let client = client(ClientConnections::Private);
     let persistent = server.object(&client);
     let transient = |server: &Child| client.string_to_object(&server.transient).unwrap();
@@ -526,7 +524,7 @@ fn persistent_references_survive_a_restart_and_transient_ones_do_not_mislead() {
     assert_eq!(ping(&persistent, 1), Ok(2));
     assert_eq!(ping(&old, 1), Ok(2));
     server.process.kill();
-    let server = Child::start(port, Concurrency::ThreadPerConnection);
+    let server = Child::start(&place.endpoint, Concurrency::ThreadPerConnection);
     let new = transient(&server);
     thread::scope(|scope| {
         // A thread without connections of its own to the first server.
@@ -605,7 +603,7 @@ fn keys_that_nobody_made_reach_nobody() {
         "OX1a%00%00%00%00%00%00%00%00%00%00%00%00%00%00%00%00%00%00%00%00",
         "NameService",
     ] {
-        let url = format!("corbaloc::{at}/{key}");
+        let url = url(&[&at], key);
         // An empty key is no URL, or leads to nobody.
         if let Ok(nobody) = pair.client.string_to_object(&url) {
             let raised = ping(&nobody, 1).unwrap_err();

@@ -50,7 +50,7 @@ fn no_call_connects_after_the_orb_has() {
     let _guard = watchdog(LONG);
     for sharing in EVERY_SHARING {
         let (server, ior) = lanes();
-        let client = Orb::builder()
+        let client = transport::builder()
             .client_connections(sharing)
             .init_ref("Radar", &ior)
             .args(["-ORBPreconnect", "Radar"].map(String::from))
@@ -89,7 +89,7 @@ fn connections_of_asynchronous_calls_are_there_ahead_too() {
     let _guard = watchdog(LONG);
     for sharing in common::UNSHARED {
         let (server, ior) = lanes();
-        let client = Orb::builder()
+        let client = transport::builder()
             .client_connections(sharing)
             .preconnect(&ior)
             .setting("PreconnectAsynchronous", "1")
@@ -116,7 +116,7 @@ fn several_objects_are_named_by_builder_argument_and_file() {
     let [first, second, third, fourth] = servers.each_ref().map(|(_, ior)| ior.clone());
     let file = std::env::temp_dir().join(format!("oxorb-preconnect-{}.toml", std::process::id()));
     std::fs::write(&file, format!("[orb]\nPreconnect = [\"{first}\"]\n")).unwrap();
-    let client = Orb::builder()
+    let client = transport::builder()
         .config_file(&file)
         .preconnect(&second)
         .setting("Preconnect", &format!("{third}; {fourth}"))
@@ -131,16 +131,17 @@ fn several_objects_are_named_by_builder_argument_and_file() {
 #[test]
 fn what_cannot_be_reached_is_named_when_the_orb_is_made() {
     let _guard = watchdog(LONG);
-    let port = oxorb_testkit::net::free_port();
-    let nobody = format!("corbaloc::127.0.0.1:{port}/Radar");
+    let place = transport::free_place().address;
+    let nobody = transport::url(&[&place], "Radar");
     let failed = |builder: oxorb::Builder| {
         let error = builder.build().unwrap_err();
         assert!(matches!(error, SetupError::Preconnect(_)), "{error}");
         error.to_string()
     };
-    let builder = || Orb::builder().init_ref("Radar", &nobody);
+    let builder = || transport::builder().init_ref("Radar", &nobody);
     let refused = failed(builder().preconnect("Radar"));
-    for part in ["\"Radar\"", &port.to_string(), "refused", "-ORBPreconnect"] {
+    assert!(nobody_listens(&refused), "{refused}");
+    for part in ["\"Radar\"", place.for_people(), "-ORBPreconnect"] {
         assert!(refused.contains(part), "{part} is not in {refused}");
     }
     let unknown = failed(builder().preconnect("Sonar"));
@@ -153,7 +154,7 @@ fn what_cannot_be_reached_is_named_when_the_orb_is_made() {
 
     let server = server(oxorb::Concurrency::ThreadPerConnection);
     let object = pinger(&server, &server).to_ior();
-    let live = Orb::builder().preconnect(&object).build().unwrap();
+    let live = transport::builder().preconnect(&object).build().unwrap();
     live.shutdown(true).unwrap();
     server.shutdown(true).unwrap();
 }

@@ -75,11 +75,17 @@ impl Servant for Relay {
 fn sent_priority(seen: &Seen) -> i16 {
     let mut contexts = seen.contexts.iter();
     let context = contexts.find(|(id, _)| *id == context_id::RT_CORBA_PRIORITY);
-    oxorb_object::parse_priority_context(&context.unwrap().1).unwrap()
+    oxorb_object::contexts::Priority::parse(&context.unwrap().1)
+        .unwrap()
+        .0
 }
 
 #[test]
 fn a_transform_sees_what_comes_in_and_what_servants_send_out() {
+    common::only_over!(
+        GIOP,
+        "the service context RTCorbaPriority is written and read by hand"
+    );
     let _guard = watchdog(LONG);
     let behind = Lanes::start(&[-1]);
     let server = common::transport::listening()
@@ -159,6 +165,10 @@ impl Servant for Slow {
 
 #[test]
 fn an_answer_that_comes_later_carries_the_priority_back() {
+    common::only_over!(
+        GIOP,
+        "the service context RTCorbaPriority is written and read by hand"
+    );
     let _guard = watchdog(LONG);
     let (server, client) = (server(), client());
     let realtime = RtPolicies {
@@ -177,8 +187,13 @@ fn an_answer_that_comes_later_carries_the_priority_back() {
 
 /// What the kernel knows of the connection that has this port here.
 fn kernel(port: u16) -> String {
+    kernel_of("sport", port)
+}
+
+/// The same where the port is `sport`, this end's, or `dport`, the other's.
+fn kernel_of(end: &str, port: u16) -> String {
     let told = Command::new("ss")
-        .args(["-tnmeiO", "-o", "--tos", "sport", "=", &format!(":{port}")])
+        .args(["-tnmeiO", "-o", "--tos", end, "=", &format!(":{port}")])
         .output()
         .expect("ss (iproute2) is installed");
     String::from_utf8(told.stdout).unwrap()
@@ -191,9 +206,14 @@ fn assert_told(told: &str, facts: &[&str]) {
     }
 }
 
+fn chosen_tag() -> u32 {
+    common::transport::protocol().profile().tag()
+}
+
 /// Buffers count twice in Linux; DSCP 46 is 0xb8 where it stands in a packet.
 #[test]
 fn what_protocol_policies_say_of_a_connection_the_kernel_knows() {
+    common::only_over!(TCP, "buffers, keep-alive and DSCP are TCP's");
     let _guard = watchdog(LONG);
     let lanes = Lanes::start(&[-1]);
     let client = common::transport::builder().build().unwrap();
@@ -212,9 +232,9 @@ fn what_protocol_policies_say_of_a_connection_the_kernel_knows() {
     });
     let object = lanes
         .object(&client, &[propagated])
-        .with(ClientProtocol::tcp(properties));
+        .with(ClientProtocol::new(&[Protocol::with(chosen_tag(), properties)]).unwrap());
     call(&object, &PASS).unwrap();
-    let told = kernel(lanes.seen()[0].connection);
+    let told = kernel_of("dport", common::port(&common::address(&object)));
     assert_told(
         &told,
         &["tb60000", "rb40000", "tos:0xb8", "timer:(keepalive"],
@@ -225,6 +245,7 @@ fn what_protocol_policies_say_of_a_connection_the_kernel_knows() {
 /// Bandwidth is a policy of each call: over its thread's connection it changes with the call (A15.4).
 #[test]
 fn how_fast_a_connection_sends_a_policy_says() {
+    common::only_over!(TCP, "the kernel paces connections of TCP");
     let _guard = watchdog(LONG);
     let lanes = Lanes::start(&[-1]);
     for sharing in [
@@ -233,10 +254,10 @@ fn how_fast_a_connection_sends_a_policy_says() {
         ClientConnections::Multiplexed,
         ClientConnections::LeaderFollowers,
     ] {
-        let client = Orb::builder().client_connections(sharing).build().unwrap();
+        let client = common::client(sharing);
         let object = lanes.object(&client, &[]);
         let slow = object.with(Bandwidth(Some(3_000_000)));
-        let server = common::address(&object).port();
+        let server = common::port(&common::address(&object));
         let told = |object: &ObjectRef| {
             assert_eq!(common::ping(object, 1), Ok(7));
             let told = Command::new("ss")
@@ -260,11 +281,9 @@ fn how_fast_a_connection_sends_a_policy_says() {
 
 #[test]
 fn what_a_server_says_of_its_connections_the_kernel_knows() {
+    common::only_over!(TCP, "buffers, keep-alive and DSCP are TCP's");
     let _guard = watchdog(LONG);
-    let server = common::transport::builder()
-        .listen("iiop://127.0.0.1:0")
-        .build()
-        .unwrap();
+    let server = common::transport::listening().build().unwrap();
     let client = client();
     let properties = TcpProtocolProperties {
         send_buffer_size: 30_000,
@@ -277,7 +296,7 @@ fn what_a_server_says_of_its_connections_the_kernel_knows() {
     let realtime = RtPolicies {
         threadpool: Some(server.create_threadpool(pool).unwrap()),
         priority_model: model(PriorityModel::ServerDeclared, 32767),
-        server_protocols: ProtocolList::new(&[Protocol::with(0, properties)]).ok(),
+        server_protocols: ProtocolList::new(&[Protocol::with(chosen_tag(), properties)]).ok(),
         ..RtPolicies::default()
     };
     let object = activate(
@@ -286,7 +305,7 @@ fn what_a_server_says_of_its_connections_the_kernel_knows() {
         &Arc::new(Worker::default()),
     );
     let _ = whereabouts(&object);
-    let told = kernel(common::address(&object).port());
+    let told = kernel(common::port(&common::address(&object)));
     assert_told(
         &told,
         &["tb60000", "rb40000", "tos:0xb8", "timer:(keepalive"],
@@ -297,11 +316,11 @@ fn what_a_server_says_of_its_connections_the_kernel_knows() {
 /// A lane's mark comes from the program, or from an argument (A9.6).
 #[test]
 fn a_lane_marks_its_packets_and_keeps_to_its_processor() {
+    common::only_over!(TCP, "packets are those of a network");
     let _guard = watchdog(LONG);
     let cpu = *oxorb_sys::thread::allowed_cpus().unwrap().last().unwrap();
     // Packets are those of a network.
-    let server = common::transport::builder()
-        .listen("iiop://127.0.0.1:0")
+    let server = common::transport::listening()
         .setting("LaneDSCP", "1:0=10")
         .setting("LaneDSCP", "*:*=12")
         .setting("LaneCPU", &format!("1:1={cpu}"))
@@ -325,7 +344,7 @@ fn a_lane_marks_its_packets_and_keeps_to_its_processor() {
         let poa = lane_poa(&server, pool, value);
         let object = activate(&poa, &client, &Arc::new(Worker::default()));
         let _ = whereabouts(&object);
-        assert_told(&kernel(common::address(&object).port()), marks);
+        assert_told(&kernel(common::port(&common::address(&object))), marks);
         if value == 20 {
             let pinned = Arc::new(Pinned::default());
             let object = elsewhere(&client, &poa.activate_servant(pinned.clone()).unwrap());

@@ -1,5 +1,7 @@
 //! Which protocol a call takes, and which ones a POA publishes (A15.2, A15.3); references with profiles that nobody here
 //! speaks (A14.11).
+//!
+//! Not by `OXORB_TEST_TRANSPORT`: it is about the choice among protocols, and names them.
 
 mod common;
 

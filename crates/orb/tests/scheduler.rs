@@ -104,7 +104,7 @@ fn scheduler(measure: bool) -> RunTimeScheduler {
 }
 
 fn orb(scheduler: Option<RunTimeScheduler>, class: SchedulingClass) -> Orb {
-    let mut builder = Orb::builder().listen("iiop://127.0.0.1:0");
+    let mut builder = common::transport::listening();
     if let Some(scheduler) = scheduler {
         builder = builder.scheduler(scheduler);
     }
@@ -193,6 +193,10 @@ fn a_row_goes_before_the_priority_model_and_holds_in_every_sort_of_poa() {
 
 #[test]
 fn a_client_with_the_table_says_what_its_requests_are_worth() {
+    common::only_over!(
+        CONTEXTS,
+        "priorities travel in messages that have room for them"
+    );
     let server = orb(None, SchedulingClass::Other);
     let client = orb(Some(scheduler(false)), SchedulingClass::Other);
     let machine = Arc::new(Machine::default());
@@ -212,6 +216,10 @@ fn a_client_with_the_table_says_what_its_requests_are_worth() {
 
 #[test]
 fn a_propagated_priority_is_that_of_the_operation() {
+    common::only_over!(
+        CONTEXTS,
+        "priorities travel in messages that have room for them"
+    );
     let server = orb(None, SchedulingClass::Other);
     let client = orb(Some(scheduler(false)), SchedulingClass::Other);
     let policies = Policies {
@@ -240,6 +248,10 @@ fn a_propagated_priority_is_that_of_the_operation() {
 /// A4.12: the row of an operation chooses the lane, and so the connection that leads there, whatever priority the caller has.
 #[test]
 fn the_row_of_an_operation_chooses_its_lane_and_its_connection() {
+    common::only_over!(
+        CONTEXTS,
+        "priorities travel in messages that have room for them"
+    );
     let client = orb(Some(scheduler(false)), SchedulingClass::Other);
     let propagated = |server: &Orb, threadpool| {
         let policies = Policies {

@@ -1,10 +1,10 @@
 //! Signals end an ORB in order: names are withdrawn, requests finish (a process of its own each).
 
+mod common;
+
 use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
-
-use oxorb::Orb;
 
 const ROLE: &str = "OXORB_TEST_SIGNALS_ROLE";
 
@@ -15,7 +15,7 @@ fn server() {
     let Ok(role) = std::env::var(ROLE) else {
         return;
     };
-    let orb = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
+    let orb = common::transport::listening().build().unwrap();
     orb.shutdown_on_signal().unwrap();
     orb.before_shutdown(move |orb| {
         // Calls still work here: this is where names are withdrawn.

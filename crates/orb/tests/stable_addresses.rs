@@ -30,7 +30,7 @@ impl Servant for ByKey {
 
 /// The object of a key where another object is.
 fn at(client: &Orb, beside: &ObjectRef, key: &str) -> ObjectRef {
-    let url = format!("corbaloc::{}/{key}", address(beside));
+    let url = transport::url(&[&address(beside)], key);
     client.string_to_object(&url).unwrap()
 }
 

@@ -3,6 +3,8 @@
 //!
 //! The servant looks at the counters of the thread that serves it; between two
 //! looks lies a whole turn of the server: reply, write, read, dispatch.
+//!
+//! Not by `OXORB_TEST_TRANSPORT`: it goes through all protocols by itself.
 
 mod common;
 
@@ -143,7 +145,7 @@ impl Bench {
         scheduler: Option<Arc<RunTimeScheduler>>,
         activate: impl FnOnce(&Orb, &Orb, Arc<Probe>) -> ObjectRef,
     ) -> Bench {
-        let server = Orb::builder()
+        let server = transport::builder()
             .listen(endpoint)
             .concurrency(concurrency)
             .configure(|options| {
@@ -152,7 +154,7 @@ impl Bench {
             })
             .build()
             .unwrap();
-        let client = Orb::builder()
+        let client = transport::builder()
             .client_connections(connections)
             .configure(|options| {
                 options.trust_idle = patient;
@@ -241,7 +243,7 @@ fn a_ping_under_policies_allocates_nothing_and_takes_no_lock() {
 fn named(server: &Orb, client: &Orb, probe: Arc<Probe>) -> ObjectRef {
     let local = ObjectRef::from_ref(server.root_poa().activate_servant(probe).unwrap());
     server.bind("probe", &local);
-    let url = format!("corbaloc::{}/probe", address(&local));
+    let url = transport::url(&[&address(&local)], "probe");
     client.string_to_object(&url).unwrap()
 }
 
@@ -330,12 +332,15 @@ fn a_scheduled_ping_allocates_nothing_and_takes_no_lock() {
 }
 
 /// Endpoints of protocols other than IIOP.
-const OTHERS: [&str; 5] = [
+const OTHERS: [&str; 8] = [
     "giop-lite-rt+tcp://127.0.0.1:0",
     "giop-lite-rt+unix://",
+    "giop-lite-rt+mem://",
     "giop-lite+tcp://127.0.0.1:0",
     "giop-lite+unix://",
+    "giop-lite+mem://",
     "uiop://",
+    "mem://",
 ];
 
 /// A bench whose calls go over another protocol.
@@ -382,30 +387,58 @@ fn a_ping_over_other_protocols_allocates_nothing_and_takes_no_lock() {
     }
 }
 
-#[test]
-fn two_system_calls_a_ping_over_giop_lite_rt() {
-    let combination = COMBINATIONS[0];
-    two_calls(
-        "two_system_calls_a_ping_over_giop_lite_rt",
-        combination,
-        || warm_other(OTHERS[0], combination),
-    );
+/// One write and one read on each side, over sockets and in every messaging; GIOP over TCP is counted for each combination
+/// below.
+macro_rules! two_system_calls {
+    ($($test:ident: $endpoint:literal, $combination:expr;)+) => {$(
+        #[test]
+        fn $test() {
+            two_calls(stringify!($test), $endpoint, || warm_other($endpoint, $combination));
+        }
+    )+};
 }
 
-#[test]
-fn two_system_calls_a_ping_unix_socket() {
-    let test = "two_system_calls_a_ping_unix_socket";
-    two_calls(test, "UNIX socket", || {
-        warm_other("uiop://", COMBINATIONS[0])
-    });
+two_system_calls! {
+    two_system_calls_a_ping_over_uiop: "uiop://", COMBINATIONS[0];
+    two_system_calls_a_ping_over_uiop_of_a_lane: "uiop://", COMBINATIONS[3];
+    two_system_calls_a_ping_over_giop_lite_tcp: "giop-lite+tcp://127.0.0.1:0", COMBINATIONS[0];
+    two_system_calls_a_ping_over_giop_lite_tcp_of_a_lane: "giop-lite+tcp://127.0.0.1:0", COMBINATIONS[3];
+    two_system_calls_a_ping_over_giop_lite_unix: "giop-lite+unix://", COMBINATIONS[0];
+    two_system_calls_a_ping_over_giop_lite_unix_of_a_lane: "giop-lite+unix://", COMBINATIONS[3];
+    two_system_calls_a_ping_over_giop_lite_rt_tcp: "giop-lite-rt+tcp://127.0.0.1:0", COMBINATIONS[0];
+    two_system_calls_a_ping_over_giop_lite_rt_tcp_of_a_lane: "giop-lite-rt+tcp://127.0.0.1:0", COMBINATIONS[3];
+    two_system_calls_a_ping_over_giop_lite_rt_unix: "giop-lite-rt+unix://", COMBINATIONS[0];
+    two_system_calls_a_ping_over_giop_lite_rt_unix_of_a_lane: "giop-lite-rt+unix://", COMBINATIONS[3];
 }
 
-#[test]
-fn two_system_calls_a_ping_unix_socket_of_a_lane() {
-    let test = "two_system_calls_a_ping_unix_socket_of_a_lane";
-    two_calls(test, "UNIX socket", || {
-        warm_other("uiop://", COMBINATIONS[3])
-    });
+/// Over memory threads wait for each other and wake each other, and make no other system call.
+macro_rules! only_waits {
+    ($($test:ident: $endpoint:literal;)+) => {$(
+        #[test]
+        fn $test() {
+            let trace = syscalls::traced(stringify!($test), || {
+                let _guard = watchdog(LONG);
+                let bench = warm_other($endpoint, COMBINATIONS[0]);
+                call(&bench.object, &BEGIN).unwrap();
+                syscalls::section("client", || bench.pings());
+                call(&bench.object, &END).unwrap();
+                bench.end();
+            });
+            let Some(trace) = trace else { return };
+            for side in ["client", "server"] {
+                let own = &trace.section(side).own;
+                assert_eq!(own.of("futex"), own.total(), "{side}: {own:?}");
+                // To wake the other, to wait for it, and for the lock that it holds when it wakes this one.
+                assert!(own.total() <= 4 * (PINGS + 1), "{side}: {own:?}");
+            }
+        }
+    )+};
+}
+
+only_waits! {
+    a_ping_over_memory_only_waits: "mem://";
+    a_ping_over_giop_lite_mem_only_waits: "giop-lite+mem://";
+    a_ping_over_giop_lite_rt_mem_only_waits: "giop-lite-rt+mem://";
 }
 
 #[test]

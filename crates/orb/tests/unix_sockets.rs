@@ -1,4 +1,6 @@
 //! GIOP over UNIX sockets (UIOP), as an application uses it.
+//!
+//! Not by `OXORB_TEST_TRANSPORT`: it is about UNIX sockets, and names them.
 
 mod common;
 
@@ -20,8 +22,9 @@ use oxorb::{
     SystemException, SystemExceptionKind,
 };
 use oxorb_cdr::Encoder;
-use oxorb_object::components::tag::OMNIORB_UNIX;
-use oxorb_object::{IiopProfile, PlaceProfile, TaggedComponent, profile_tag};
+use oxorb_object::components::Component;
+use oxorb_object::components::tag::{OMNIORB_UNIX, OXORB_SOCKET};
+use oxorb_object::{IiopProfile, PlaceProfile, SocketIdentity, TaggedComponent, profile_tag};
 use oxorb_testkit::tap::{Conversation, Tap};
 use oxorb_testkit::watchdog;
 
@@ -253,7 +256,7 @@ fn the_octets_are_those_of_iiop() {
     client.shutdown(true).unwrap();
 
     let mut profile = IiopProfile::parse(iiop).unwrap();
-    profile.components.retain(|it| it.tag != OMNIORB_UNIX);
+    profile.components.retain(|it| !tells_of_a_socket(it));
     let tap = Tap::tcp(SocketAddr::new(profile.host.parse().unwrap(), profile.port));
     profile.port = tap.address().port();
     let client = conversation(&ior(profile.to_profile())).unwrap();
@@ -275,7 +278,127 @@ fn said(heard: &[Conversation]) -> [Vec<u8>; 2] {
     [requests, replies]
 }
 
-/// As omniORB's clients and servers do it (TAG_OMNIORB_UNIX_TRANS).
+fn tells_of_a_socket(component: &TaggedComponent) -> bool {
+    [OMNIORB_UNIX, OXORB_SOCKET].contains(&component.tag)
+}
+
+/// An object that is reached over TCP, and by a component at what a test listens on instead of its server.
+struct Impostor {
+    server: Orb,
+    object: oxorb::Ref,
+    listener: UnixListener,
+    path: Path,
+}
+
+impl Impostor {
+    fn new(test: &str) -> Self {
+        let path = Path::new(test);
+        let server = server_at(&format!("iiop://127.0.0.1:0;{}", path.endpoint()));
+        let servant = Arc::new(Pinger::default());
+        let object = server.root_poa().activate_servant(servant).unwrap();
+        fs::remove_file(&path.0).unwrap();
+        let listener = UnixListener::bind(&path.0).unwrap();
+        listener.set_nonblocking(true).unwrap();
+        Self {
+            server,
+            object,
+            listener,
+            path,
+        }
+    }
+
+    /// The identity that the server published.
+    fn identity(&self) -> SocketIdentity {
+        let ior = self.object.ior();
+        let profile = IiopProfile::parse(&ior.profiles[0]).unwrap();
+        let mut said = profile.components.iter().map(|it| it.decode().unwrap());
+        let found = said.find_map(|component| match component {
+            Component::OxorbSocket { name, identity } => Some((name, identity)),
+            _ => None,
+        });
+        let (name, identity) = found.unwrap();
+        assert_eq!(name, self.path.0.to_str().unwrap());
+        identity
+    }
+
+    /// Calls the object with another component, and returns the octets that each connection to the socket brought.
+    fn call(&self, component: &TaggedComponent) -> Vec<Vec<u8>> {
+        let mut profile = IiopProfile::parse(&self.object.ior().profiles[0]).unwrap();
+        profile.components.retain(|it| !tells_of_a_socket(it));
+        profile.components.push(component.clone());
+        let mut ior = self.object.ior().clone();
+        ior.profiles = vec![profile.to_profile()];
+        let client = cached();
+        let object = client.string_to_object(&ior.to_string()).unwrap();
+        assert_eq!(ping(&object, 1), Ok(2), "over TCP");
+        client.shutdown(true).unwrap();
+        let mut brought = Vec::new();
+        while let Ok((mut connection, _)) = self.listener.accept() {
+            use std::io::Read as _;
+            connection.set_nonblocking(false).unwrap();
+            let mut octets = Vec::new();
+            connection.read_to_end(&mut octets).unwrap();
+            brought.push(octets);
+        }
+        brought
+    }
+}
+
+/// A socket of the server's name on another host, in another container, or of another user is not taken for the server's.
+#[test]
+fn a_socket_that_is_not_the_servers_gets_no_octet() {
+    let _guard = watchdog(LONG);
+    let impostor = Impostor::new("impostor");
+    let good = impostor.identity();
+    let told = |change: &dyn Fn(&mut SocketIdentity)| {
+        let mut identity = good;
+        change(&mut identity);
+        TaggedComponent::oxorb_socket(impostor.path.0.to_str().unwrap(), &identity)
+    };
+    let nobody: Vec<Vec<u8>> = Vec::new();
+    assert_eq!(impostor.call(&told(&|it| it.host[0] ^= 1)), nobody);
+    assert_eq!(impostor.call(&told(&|it| it.users += 1)), nobody);
+    assert_eq!(impostor.call(&told(&|it| it.device += 1)), nobody);
+    assert_eq!(impostor.call(&told(&|it| it.inode += 1)), nobody);
+    // Only the connection itself tells who listens.
+    assert_eq!(impostor.call(&told(&|it| it.uid += 1)), [b""]);
+    impostor.server.shutdown(true).unwrap();
+}
+
+/// Where only socket endpoints are published, a reference has to outlive them: it says no more than TAO's.
+#[test]
+fn a_reference_without_a_fallback_goes_by_the_name() {
+    let _guard = watchdog(LONG);
+    let path = Path::new("name-only");
+    for (endpoints, identified) in [
+        (path.endpoint(), false),
+        (format!("{};iiop://127.0.0.1:0", path.endpoint()), true),
+    ] {
+        let (server, client) = (server_at(&endpoints), cached());
+        let object = pinger(&server, &client);
+        let uiop = PlaceProfile::parse(&object.reference().ior().profiles[0]).unwrap();
+        assert_eq!(uiop.place, path.0.to_str().unwrap());
+        let has = uiop.components.iter().any(|it| it.tag == OXORB_SOCKET);
+        assert_eq!(has, identified);
+        assert_eq!(ping(&object, 1), Ok(2));
+        // Its own server knows it in either form.
+        for text in [
+            object.reference().ior().to_string(),
+            object.reference().to_corbaloc().unwrap(),
+        ] {
+            let own = server.string_to_object(&text).unwrap();
+            assert_eq!(ping(&own, 1), Ok(2));
+        }
+        assert_eq!(
+            server.connection_statistics().accepted,
+            1,
+            "calls to itself take none"
+        );
+        end([&client, &server]);
+    }
+}
+
+/// As omniORB's clients and servers do it (TAG_OMNIORB_UNIX_TRANS), and with OxORB's component.
 #[test]
 fn a_profile_of_iiop_leads_to_the_socket_on_the_same_host() {
     let _guard = watchdog(LONG);
@@ -293,8 +416,13 @@ fn a_profile_of_iiop_leads_to_the_socket_on_the_same_host() {
         ior.profiles = vec![profile.to_profile()];
         client.string_to_object(&ior.to_string()).unwrap()
     };
+    for ours in [OMNIORB_UNIX, OXORB_SOCKET] {
+        let mut one = read.clone();
+        one.components.retain(|it| it.tag != ours);
+        assert_eq!(ping(&without(&one), 1), Ok(2), "either component is enough");
+    }
     let mut elsewhere = read.clone();
-    elsewhere.components.retain(|it| it.tag != OMNIORB_UNIX);
+    elsewhere.components.retain(|it| !tells_of_a_socket(it));
     let refused = ping(&without(&elsewhere), 1).unwrap_err();
     assert_eq!(refused.kind, SystemExceptionKind::Transient);
     elsewhere
@@ -366,7 +494,7 @@ fn what_callers_are_told_when_the_server_is_killed() {
     let path = Path::new("killed");
     for concurrency in EVERY_CONCURRENCY {
         for sharing in UNSHARED {
-            let start = || Child::start_at(&path.endpoint(), concurrency);
+            let start = || Child::start(&path.endpoint(), concurrency);
             let client = wary_client(sharing);
             let mut child = start();
             let object = child.object(&client);
@@ -403,7 +531,7 @@ fn killing_servers_and_clients_leaves_nothing() {
     let _guard = watchdog(LONG);
     let path = Path::new("loop");
     for _ in 0..20 {
-        let mut child = Child::start_at(&path.endpoint(), Concurrency::ThreadPerConnection);
+        let mut child = Child::start(&path.endpoint(), Concurrency::ThreadPerConnection);
         child.process.kill();
     }
     let server = server_at(&path.endpoint());

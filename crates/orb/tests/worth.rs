@@ -76,6 +76,10 @@ impl Servant for Relay {
 
 #[test]
 fn calls_of_a_servant_carry_on_what_its_caller_said() {
+    only_over!(
+        CONTEXTS,
+        "what a call is worth travels in a service context"
+    );
     let _guard = watchdog(LONG);
     let said = Qos {
         priority: Some(9),
@@ -161,6 +165,10 @@ fn urgent() -> (Orb, Orb, ObjectRef) {
 
 #[test]
 fn importance_reaches_the_thread_that_serves_the_request() {
+    only_over!(
+        CONTEXTS,
+        "what a call is worth travels in a service context"
+    );
     let _guard = watchdog(LONG);
     if !require_realtime() {
         return;
@@ -200,14 +208,17 @@ fn importance_reaches_the_thread_that_serves_the_request() {
 /// A caller that reads no policies in the reference sends no RTCorbaPriority.
 #[test]
 fn the_priority_of_riop_reaches_the_thread_where_no_other_is_sent() {
+    only_over!(
+        CONTEXTS,
+        "what a call is worth travels in a service context"
+    );
     let _guard = watchdog(LONG);
     let (server, client, object) = urgent();
-    let profile = object.reference().ior().iiop_profiles().next().unwrap();
     let mut key = String::new();
-    for octet in &profile.object_key {
+    for octet in object_key(&object) {
         key.push_str(&format!("%{octet:02x}"));
     }
-    let url = format!("corbaloc::{}:{}/{key}", profile.host, profile.port);
+    let url = transport::url(&[&address(&object)], &key);
     let plain = client.string_to_object(&url).unwrap();
     assert_eq!(whereabouts(&plain).priority, 0, "the model's");
     let said = RequestQos(Qos {
@@ -224,6 +235,10 @@ fn the_priority_of_riop_reaches_the_thread_where_no_other_is_sent() {
 
 #[test]
 fn each_communication_class_has_connections_of_its_own() {
+    only_over!(
+        CONTEXTS,
+        "what a call is worth travels in a service context"
+    );
     let _guard = watchdog(LONG);
     for sharing in EVERY_SHARING {
         let server = Lanes::start(&[-1]);
@@ -305,6 +320,10 @@ impl Servant for Together {
 /// Requests of one connection run side by side, but those of a message stream.
 #[test]
 fn a_message_stream_is_served_in_order() {
+    only_over!(
+        CONTEXTS,
+        "what a call is worth travels in a service context"
+    );
     const REQUESTS: i64 = 20;
     let _guard = watchdog(LONG);
     for concurrency in EVERY_CONCURRENCY {

@@ -190,6 +190,9 @@ impl PoaBuilder {
         if let (Some(protocols), Some(orb)) = (policies.realtime.server_protocols, &orb) {
             orb.set_server_protocols(policies.realtime.threadpool, protocols);
         }
+        if let (Some(octets), Some(orb)) = (policies.realtime.reply_bandwidth, &orb) {
+            orb.set_reply_bandwidth(policies.realtime.threadpool, octets);
+        }
         if self.activator.is_some() {
             created.set_activator(self.activator);
         }

@@ -104,11 +104,11 @@ impl Current {
     }
 
     fn frame(&self) -> Result<(Arc<PoaInner>, Frame), NoContext> {
-        let frame = FRAME.get();
+        let frame = FRAME.with(Here::get);
         if frame.adapter != address(&self.adapter) {
             return Err(NoContext);
         }
-        let poa = self.adapter.poa_of(frame.poa, frame.incarnation);
+        let poa = self.adapter.poa_of(frame.rest.poa, frame.rest.incarnation);
         Ok((poa.ok_or(NoContext)?, frame))
     }
 }
@@ -118,13 +118,25 @@ impl Current {
 struct Frame {
     /// Address of the root adapter; 0: nothing.
     adapter: usize,
+    rest: Rest,
+}
+
+/// The frame of a thread: in two parts, so that a request within no other one leaves by a single word.
+struct Here {
+    adapter: Cell<usize>,
+    rest: Cell<Rest>,
+}
+
+/// What says nothing while the adapter is 0.
+#[derive(Clone, Copy)]
+struct Rest {
     incarnation: u64,
     poa: u32,
     place: Place,
     /// Number of the [`Extra`] that says more, and means that `place` says nothing.
     extra: u32,
     /// The number of outer frames of other ORBs than the frame inside them. As wide as the other fields: a frame is copied
-    /// twice in each request, in whole words where it has no gaps.
+    /// in whole words where it has no gaps.
     changes: u32,
 }
 
@@ -138,15 +150,17 @@ struct Extra {
 }
 
 thread_local! {
-    static FRAME: Cell<Frame> = const {
-        Cell::new(Frame {
-            adapter: 0,
-            incarnation: 0,
-            poa: 0,
-            place: Place { slot: 0, generation: 0 },
-            extra: 0,
-            changes: 0,
-        })
+    static FRAME: Here = const {
+        Here {
+            adapter: Cell::new(0),
+            rest: Cell::new(Rest {
+                incarnation: 0,
+                poa: 0,
+                place: Place { slot: 0, generation: 0 },
+                extra: 0,
+                changes: 0,
+            }),
+        }
     };
     static EXTRAS: RefCell<Extras> = const { RefCell::new(Extras { stack: Vec::new(), used: 0 }) };
 }
@@ -156,9 +170,9 @@ struct Extras {
     used: usize,
 }
 
-/// While this lives, a request runs.
+/// While this lives, a request runs. Within another one, it holds that one's frame.
 #[must_use]
-pub(crate) struct Entered(Frame);
+pub(crate) struct Entered(Option<Frame>);
 
 /// While this lives, a request runs for an object without a place.
 #[must_use]
@@ -194,15 +208,15 @@ pub(crate) fn enter_manager(
 /// Whether this thread runs a request, or a manager, of this ORB. Within others
 /// of other ORBs the answer is yes, to be safe.
 pub(crate) fn within(adapter: &RootAdapter) -> bool {
-    let frame = FRAME.get();
-    frame.adapter == address(adapter) || frame.changes != 0
+    let frame = FRAME.with(Here::get);
+    frame.adapter == address(adapter) || frame.rest.changes != 0
 }
 
 /// Whether the request that this thread runs is for this very object.
 pub(crate) fn is_for(adapter: &RootAdapter, poa: &PoaInner, id: &[u8]) -> bool {
-    let frame = FRAME.get();
+    let frame = FRAME.with(Here::get);
     frame.adapter == address(adapter)
-        && frame.incarnation == poa.incarnation
+        && frame.rest.incarnation == poa.incarnation
         && frame
             .object_id(poa)
             .is_some_and(|here| here.as_bytes() == id)
@@ -210,17 +224,23 @@ pub(crate) fn is_for(adapter: &RootAdapter, poa: &PoaInner, id: &[u8]) -> bool {
 
 #[inline]
 fn push(adapter: &RootAdapter, poa: u32, incarnation: u64, place: Place, extra: u32) -> Entered {
-    let before = FRAME.get();
     let adapter = address(adapter);
-    FRAME.set(Frame {
-        adapter,
-        incarnation,
-        poa,
-        place,
-        extra,
-        changes: before.changes + u32::from(before.adapter != 0 && before.adapter != adapter),
-    });
-    Entered(before)
+    FRAME.with(|here| {
+        let before = here.outer();
+        let changes = match &before {
+            None => 0,
+            Some(before) => before.rest.changes + u32::from(before.adapter != adapter),
+        };
+        here.adapter.set(adapter);
+        here.rest.set(Rest {
+            incarnation,
+            poa,
+            place,
+            extra,
+            changes,
+        });
+        Entered(before)
+    })
 }
 
 fn push_extra(
@@ -255,7 +275,32 @@ fn push_extra(
 impl Drop for Entered {
     #[inline]
     fn drop(&mut self) {
-        FRAME.set(self.0);
+        FRAME.with(|here| match &self.0 {
+            None => here.adapter.set(0),
+            Some(before) => here.set(*before),
+        });
+    }
+}
+
+impl Here {
+    /// Returns what the thread is doing.
+    fn get(&self) -> Frame {
+        Frame {
+            adapter: self.adapter.get(),
+            rest: self.rest.get(),
+        }
+    }
+
+    #[cold]
+    fn set(&self, frame: Frame) {
+        self.adapter.set(frame.adapter);
+        self.rest.set(frame.rest);
+    }
+
+    /// Returns what the thread is doing, if it runs a request.
+    #[inline]
+    fn outer(&self) -> Option<Frame> {
+        (self.adapter.get() != 0).then(|| self.get())
     }
 }
 
@@ -272,33 +317,33 @@ impl Drop for EnteredExtra {
 
 impl Frame {
     fn object_id(&self, poa: &PoaInner) -> Option<ObjectId> {
-        if self.extra != 0 {
+        if self.rest.extra != 0 {
             return self
                 .extra(|extra| extra.is_object.then(|| ObjectId::from(extra.id.as_slice())));
         }
-        let octets = match poa.objects.at(self.place) {
+        let octets = match poa.objects.at(self.rest.place) {
             Some(object) => object.id_octets(),
-            None => match poa.objects.leaving(self.place) {
+            None => match poa.objects.leaving(self.rest.place) {
                 Some(object) => object.id_octets(),
-                None => self.place.to_id().into(),
+                None => self.rest.place.to_id().into(),
             },
         };
         Some(ObjectId::from(&*octets))
     }
 
     fn servant(&self, poa: &PoaInner) -> Option<Arc<dyn Servant>> {
-        if self.extra != 0 {
+        if self.rest.extra != 0 {
             return self.extra(|extra| extra.servant.clone());
         }
-        if let Some(object) = poa.objects.at(self.place) {
+        if let Some(object) = poa.objects.at(self.rest.place) {
             return Some(Arc::clone(&object.servant));
         }
-        let leaving = poa.objects.leaving(self.place)?;
+        let leaving = poa.objects.leaving(self.rest.place)?;
         Some(Arc::clone(&leaving.servant))
     }
 
     fn extra<R>(&self, look: impl FnOnce(&Extra) -> Option<R>) -> Option<R> {
-        EXTRAS.with_borrow(|extras| look(extras.stack.get(self.extra as usize - 1)?))
+        EXTRAS.with_borrow(|extras| look(extras.stack.get(self.rest.extra as usize - 1)?))
     }
 }
 

@@ -10,13 +10,15 @@ use std::time::Instant;
 use oxorb_cdr::Encode as _;
 use oxorb_core::interceptor::Target;
 use oxorb_core::probe::{self, Stage};
-use oxorb_core::{Located, NO_SLOT, Orb, Outcome, SLOTTED_KEY, SLOTTED_KEY_LEN, Servant, Upcall};
+use oxorb_core::{
+    Aliased, Located, NO_SLOT, Orb, Outcome, SLOTTED_KEY, SLOTTED_KEY_LEN, Servant, Upcall,
+};
 use oxorb_object::SystemException;
 
 use crate::adapter::{Admission, RootAdapter};
 use crate::current;
 use crate::incarnation::Incarnated;
-use crate::key::Key;
+use crate::key::{ActiveKey, Key};
 use crate::object_map::Place;
 use crate::pass::Pass;
 use crate::poa::{Poa, PoaInner, ServantManager};
@@ -44,16 +46,48 @@ impl RootAdapter {
     /// Serves one request.
     #[inline]
     pub(crate) fn find_and_call(&self, mut upcall: Upcall<'_>) -> Outcome {
-        let (key, slot) = without_slot(upcall.object_key());
-        upcall.set_slot(slot);
-        match Key::parse(key) {
-            Some(key) => self.call_key(key, upcall),
-            None => self.call_name(upcall),
+        let active = match upcall.alias() {
+            None => ActiveKey::parse(upcall.object_key()).map(|(key, slot)| {
+                upcall.set_slot(slot);
+                key
+            }),
+            Some(alias) => {
+                upcall.find_by_alias();
+                match alias.target() {
+                    Some(prepared) => Some(ActiveKey::of(*prepared)),
+                    None => prepare(alias),
+                }
+            }
+        };
+        match active {
+            Some(key) => self.call_active(key, upcall),
+            None => self.call_other(upcall),
         }
     }
 
     // In place: a key and an upcall are larger than what is done with them.
     #[inline(always)]
+    fn call_active(&self, key: ActiveKey, upcall: Upcall<'_>) -> Outcome {
+        probe::stamp(Stage::KeyParsed);
+        let pass = self.numbered(key.poa, key.incarnation);
+        if let Some(pass) = open(&pass)
+            && let Some(object) = pass.poa.objects.at(key.place)
+        {
+            let _here = current::enter(self, pass, key.place);
+            return call_in_place(self, &*object.servant, upcall);
+        }
+        self.serve(key.into(), pass, upcall)
+    }
+
+    /// Serves a request whose key is none of an active object.
+    #[inline(never)]
+    fn call_other(&self, upcall: Upcall<'_>) -> Outcome {
+        match Key::parse(upcall.object_key()) {
+            Some(key) => self.call_key(key, upcall),
+            None => self.call_name(upcall),
+        }
+    }
+
     fn call_key(&self, key: Key<'_>, upcall: Upcall<'_>) -> Outcome {
         probe::stamp(Stage::KeyParsed);
         let admission = match key {
@@ -63,14 +97,13 @@ impl RootAdapter {
                 slot,
                 generation,
             } => {
-                let pass = self.numbered(poa, incarnation);
-                if let Some(pass) = open(&pass)
-                    && let Some(object) = pass.poa.objects.at(Place { slot, generation })
-                {
-                    let _here = current::enter(self, pass, object.place);
-                    return call_in_place(self, &*object.servant, upcall);
-                }
-                pass
+                let place = Place { slot, generation };
+                let key = ActiveKey {
+                    incarnation,
+                    poa,
+                    place,
+                };
+                return self.call_active(key, upcall);
             }
             Key::Transient {
                 incarnation,
@@ -103,8 +136,8 @@ impl RootAdapter {
     /// Calls the servant of an active object in this thread, if its POA is open to that.
     #[inline]
     pub(crate) fn call_directly(&self, orb: &Orb, key: &[u8], serve: &mut dyn FnMut(&dyn Servant)) {
-        let (key, _) = without_slot(key);
-        let Some(key) = Key::parse(key) else {
+        let active = ActiveKey::parse(key).map(|(key, _)| key.into());
+        let Some(key) = active.or_else(|| Key::parse(key)) else {
             return;
         };
         let Some(admission) = self.present(key) else {
@@ -414,6 +447,14 @@ impl PoaInner {
             RequestProcessing::ServantManager => self.servant_manager.get().is_some(),
         }
     }
+}
+
+/// Reads the key of an alias, and remembers what it says.
+#[cold]
+fn prepare(alias: &Aliased) -> Option<ActiveKey> {
+    let (key, _) = ActiveKey::parse(alias.key())?;
+    alias.prepare(key.prepared());
+    Some(key)
 }
 
 /// A key, and where a client of our own believes the operation to be (A6.4).

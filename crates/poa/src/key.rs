@@ -13,11 +13,15 @@
 //! reading the names one by one: a POA is found in the same time at any depth
 //! (A6.8). It is the same in every process, and a wrong one reaches nobody.
 
+use oxorb_core::{NO_SLOT, PreparedTarget, SLOTTED_KEY, SLOTTED_KEY_LEN};
+
+use crate::object_map::Place;
+
 /// First octets of every key made here.
 const MAGIC: &[u8] = b"OX1";
 
 /// Length of the key of an active transient object.
-const ACTIVE_LEN: usize = 24;
+const ACTIVE_LEN: usize = SLOTTED_KEY_LEN;
 
 /// A key, taken apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +45,78 @@ pub(crate) enum Key<'k> {
         path: &'k [u8],
         id: &'k [u8],
     },
+}
+
+/// The key of an active object, taken apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ActiveKey {
+    pub(crate) incarnation: u64,
+    pub(crate) poa: u32,
+    pub(crate) place: Place,
+}
+
+impl ActiveKey {
+    /// Reads the key of an active object, and where a client of our own believes the operation to be (A6.4). `None` for
+    /// all other keys.
+    #[inline(always)]
+    pub(crate) fn parse(key: &[u8]) -> Option<(ActiveKey, u16)> {
+        let (key, slot) = key.split_first_chunk::<ACTIVE_LEN>()?;
+        let slot = match slot {
+            [] => NO_SLOT,
+            [low, high] => u16::from_le_bytes([*low, *high]),
+            _ => return None,
+        };
+        let (kind, rest) = key.split_first_chunk()?;
+        let (incarnation, rest) = rest.split_first_chunk()?;
+        let (poa, rest) = rest.split_first_chunk()?;
+        let (object, rest) = rest.split_first_chunk()?;
+        let generation = rest.first_chunk()?;
+        if kind != SLOTTED_KEY {
+            return None;
+        }
+        let place = Place {
+            slot: u32::from_le_bytes(*object),
+            generation: u32::from_le_bytes(*generation),
+        };
+        let active = ActiveKey {
+            incarnation: u64::from_le_bytes(*incarnation),
+            poa: u32::from_le_bytes(*poa),
+            place,
+        };
+        Some((active, slot))
+    }
+
+    /// Returns what is remembered of the key with an alias.
+    pub(crate) fn prepared(self) -> PreparedTarget {
+        let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
+        let Place { slot, generation } = self.place;
+        [self.incarnation, self.poa.into(), pair(slot, generation)]
+    }
+
+    /// Returns the key that was remembered.
+    #[inline(always)]
+    pub(crate) fn of(prepared: PreparedTarget) -> ActiveKey {
+        let [incarnation, poa, place] = prepared;
+        ActiveKey {
+            incarnation,
+            poa: poa as u32,
+            place: Place {
+                slot: (place >> 32) as u32,
+                generation: place as u32,
+            },
+        }
+    }
+}
+
+impl From<ActiveKey> for Key<'_> {
+    fn from(key: ActiveKey) -> Self {
+        Key::Active {
+            incarnation: key.incarnation,
+            poa: key.poa,
+            slot: key.place.slot,
+            generation: key.place.generation,
+        }
+    }
 }
 
 impl<'k> Key<'k> {
@@ -184,6 +260,33 @@ mod tests {
         ] {
             assert_eq!(Key::parse(&key.to_octets()), Some(key));
         }
+    }
+
+    #[test]
+    fn both_ways_of_reading_the_key_of_an_active_object_agree() {
+        let key = Key::Active {
+            incarnation: u64::MAX - 1,
+            poa: 2,
+            slot: u32::MAX - 3,
+            generation: 4,
+        };
+        let octets = key.to_octets();
+        let (active, slot) = ActiveKey::parse(&octets).unwrap();
+        assert_eq!((Key::from(active), slot), (key, NO_SLOT));
+        assert_eq!(ActiveKey::of(active.prepared()), active);
+        let slotted = [&octets[..], &[7, 1]].concat();
+        assert_eq!(ActiveKey::parse(&slotted), Some((active, 0x107)));
+        assert_eq!(ActiveKey::parse(&slotted[..25]), None);
+        assert_eq!(ActiveKey::parse(&[&slotted[..], &[0]].concat()), None);
+        for end in 0..octets.len() {
+            assert_eq!(ActiveKey::parse(&octets[..end]), None);
+        }
+        let other = Key::Transient {
+            incarnation: 1,
+            poa: 2,
+            id: b"12345678",
+        };
+        assert_eq!(ActiveKey::parse(&other.to_octets()), None);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What a POA promises about its objects.
 
 use std::fmt;
+use std::num::NonZeroU32;
 
 use oxorb_core::ThreadpoolId;
 use oxorb_core::policy::ProtocolList;
@@ -200,6 +201,8 @@ pub enum Policy {
     ClientProtocol(ProtocolList),
     /// Policy type 45.
     PriorityBands(PriorityBands),
+    /// Not of the specification.
+    ReplyBandwidth(NonZeroU32),
 }
 
 /// Policies that contradict each other (`PortableServer::POA::InvalidPolicy`).
@@ -248,6 +251,7 @@ impl Policies {
             server_protocols: None,
             client_protocols: None,
             priority_bands: None,
+            reply_bandwidth: None,
         },
     };
 
@@ -295,6 +299,7 @@ impl Policies {
                 Policy::ServerProtocol(value) => policies.realtime.server_protocols = Some(value),
                 Policy::ClientProtocol(value) => policies.realtime.client_protocols = Some(value),
                 Policy::PriorityBands(value) => policies.realtime.priority_bands = Some(value),
+                Policy::ReplyBandwidth(value) => policies.realtime.reply_bandwidth = Some(value),
             }
         }
         policies.check_list(list).map(|()| policies)

@@ -1,5 +1,7 @@
 //! The policies of RT-CORBA that a POA may have, and which of them go together (RT-CORBA 1.2, 5.8; CHECKLIST F6).
 
+use std::num::NonZeroU32;
+
 use oxorb_core::policy::ProtocolList;
 use oxorb_core::{Orb, Serving, ThreadpoolId, ThreadpoolLanes};
 use oxorb_object::{PriorityBands, PriorityModel, PriorityModelPolicy};
@@ -21,6 +23,10 @@ pub struct RtPolicies {
     pub client_protocols: Option<ProtocolList>,
     /// PriorityBandedConnectionPolicy, type 45, as clients find it in references.
     pub priority_bands: Option<PriorityBands>,
+    /// Octets of replies that leave in a second, at most, over each connection that the POA's threadpool, or the ORB,
+    /// accepts from then on; the first POA with such a policy decides for all that share it. OxORB's own: TCP spaces its
+    /// packets by it (SO_MAX_PACING_RATE), protocols without pacing ignore it.
+    pub reply_bandwidth: Option<NonZeroU32>,
 }
 
 impl RtPolicies {
@@ -36,6 +42,7 @@ impl RtPolicies {
             self.server_protocols.map(Policy::ServerProtocol),
             self.client_protocols.map(Policy::ClientProtocol),
             self.priority_bands.map(Policy::PriorityBands),
+            self.reply_bandwidth.map(Policy::ReplyBandwidth),
         ]
         .into_iter()
         .flatten()

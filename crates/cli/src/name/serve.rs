@@ -36,7 +36,7 @@ pub(crate) struct Args {
     /// Refuse every change of names
     #[arg(long)]
     read_only: bool,
-    /// Servers to which names are followed through their contexts, as HOST or HOST:PORT, separated by commas; any or none
+    /// Servers to which names are followed through their contexts, as HOST, HOST:PORT, /PATH or @NAME of a UNIX socket, or uid:NUMBER for those of a user, separated by commas; any or none
     #[arg(long, value_name = "SERVERS", default_value = "none")]
     federate: Federation,
     /// Also write the reference of the root context to FILE

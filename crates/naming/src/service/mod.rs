@@ -7,6 +7,7 @@ mod iterator;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
+use oxorb::transport::Address;
 use oxorb::{
     CompletionStatus, IdAssignment, IdUniqueness, Interface as _, Ior, Lifespan, ObjectId,
     ObjectRef, Orb, Poa, Policies, Ref, Refused, RequestProcessing, Servant, ServantActivator,
@@ -14,6 +15,7 @@ use oxorb::{
 };
 
 use crate::cos_naming::{NamingContextExtRef, NamingContextRef};
+use crate::rules::addresses;
 use crate::store::{Change, ContextId, Refusal, Unwritten};
 use crate::{Error, INITIAL_NAME, Limits, Names, Problem, Rules, Store};
 use context::Context;
@@ -175,20 +177,20 @@ impl Service {
         let Ok(root) = self.reference(ContextId::ROOT) else {
             return false;
         };
-        let root = root.reference().ior();
-        let published: Vec<_> = root
-            .iiop_profiles()
-            .flat_map(|profile| profile.endpoints())
-            .collect();
-        let mut profiles = context.reference().ior().iiop_profiles().peekable();
-        profiles.peek().is_some()
-            && profiles.all(|profile| {
-                profile.object_key == INITIAL_NAME.as_bytes()
-                    && profile
-                        .endpoints()
-                        .iter()
-                        .all(|endpoint| published.contains(endpoint))
-            })
+        let context = context.reference();
+        let protocols = &context.orb().options().protocols;
+        let published = addresses(root.reference().ior(), protocols);
+        let ours = |at: &Address| published.iter().any(|own| at.leads_to(own));
+        let profiles = context.ior().profiles.iter();
+        let profiles = profiles.filter_map(|tagged| {
+            let protocol = protocols.tagged(tagged.tag)?;
+            protocol.profile().read(tagged).ok()
+        });
+        let mut keys = profiles.map(|profile| profile.key);
+        let named = addresses(context.ior(), protocols);
+        !named.is_empty()
+            && keys.all(|key| key == INITIAL_NAME.as_bytes())
+            && named.iter().all(ours)
     }
 
     /// Takes a share of the calls to other name servers that may be waited for; `None` when all are taken.

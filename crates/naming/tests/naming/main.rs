@@ -50,10 +50,12 @@ impl Served {
     }
 
     fn under(store: Store, limits: Limits, rules: Rules, port: u16) -> Self {
-        let server = Orb::builder()
-            .listen(&format!("iiop://127.0.0.1:{port}"))
-            .build()
-            .unwrap();
+        Served::at(&format!("iiop://127.0.0.1:{port}"), store, limits, rules)
+    }
+
+    /// Returns a service at these endpoints, the first of them one of IIOP.
+    fn at(endpoints: &str, store: Store, limits: Limits, rules: Rules) -> Self {
+        let server = Orb::builder().listen(endpoints).build().unwrap();
         let service = NameService::start_under(&server, store, limits, rules).unwrap();
         let client = Orb::builder().build().unwrap();
         let url = format!("corbaloc::{}/NameService", address(service.root()));

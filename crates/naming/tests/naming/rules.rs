@@ -3,12 +3,14 @@
 use std::io::ErrorKind;
 use std::net::TcpListener;
 use std::os::unix::net::UnixListener;
+use std::path::Path;
 
 use oxorb::protocol::Profile;
-use oxorb::{Interface as _, Ior, SystemExceptionKind, Version, minor};
+use oxorb::transport::{Address, Notation, Part};
+use oxorb::{Interface as _, Ior, Orb, SocketIdentity, SystemExceptionKind, Version, minor};
 use oxorb_naming::cos_naming::NamingContextRef;
 use oxorb_naming::cos_naming::naming_context::{BindError, ResolveError};
-use oxorb_naming::{Limits, Rules, Store};
+use oxorb_naming::{Federation, Limits, Rules, Store};
 
 use super::{Served, n};
 
@@ -65,7 +67,21 @@ fn no_rule_of_addresses_allows_a_socket_beside_one() {
     let path = std::env::temp_dir().join(format!("oxorb-naming-beside-{}", std::process::id()));
     let trap = UnixListener::bind(&path).unwrap();
     trap.set_nonblocking(true).unwrap();
-    for (rule, goes) in [("127.0.0.1", false), ("any", true)] {
+    let socket: Address = format!("unix:{}", path.display()).parse().unwrap();
+    let known = published(&path).remove(0);
+    let uid = user_of(&known);
+    for (socket, rule, goes) in [
+        (&socket, "127.0.0.1".to_owned(), false),
+        (&socket, "any".to_owned(), true),
+        (&socket, format!("127.0.0.1,{}", path.display()), true),
+        (&socket, format!("127.0.0.1,{}x", path.display()), false),
+        // The reference does not say whose socket it is.
+        (&socket, format!("127.0.0.1,uid:{uid}"), false),
+        (&known, "127.0.0.1".to_owned(), false),
+        (&known, format!("127.0.0.1,uid:{uid}"), true),
+        (&known, format!("127.0.0.1,uid:{}", uid + 1), false),
+        (&known, format!("uid:{uid}"), false),
+    ] {
         let rules = Rules {
             federation: rule.parse().unwrap(),
             ..Rules::default()
@@ -79,8 +95,7 @@ fn no_rule_of_addresses_allows_a_socket_beside_one() {
         let [iiop, uiop] = ["iiop", "uiop"].map(|name| protocols.named(name).unwrap().profile());
         let address = "tcp:127.0.0.1:1".parse().unwrap();
         let mut profile = Profile::new(address, Version::V1_2, b"NameService");
-        let socket = format!("unix:{}", path.display()).parse().unwrap();
-        profile.components.extend(uiop.beside(&socket));
+        profile.components.extend(uiop.beside(socket));
         let ior = Ior {
             type_id: String::new(),
             profiles: vec![iiop.write(&profile)],
@@ -89,9 +104,65 @@ fn no_rule_of_addresses_allows_a_socket_beside_one() {
         let foreign: NamingContextRef = foreign.unchecked_narrow();
         here.root.bind_context(&n("there"), Some(&foreign)).unwrap();
         assert!(here.root.resolve(&n("there/a")).is_err());
-        assert_eq!(trap.accept().is_ok(), goes, "{rule}");
+        assert_eq!(trap.accept().is_ok(), goes, "{rule} {socket}");
     }
     std::fs::remove_file(&path).unwrap();
+}
+
+/// Returns the addresses under which a server on a UNIX socket publishes it.
+fn published(path: &Path) -> Vec<Address> {
+    let orb = Orb::builder().build().unwrap();
+    let protocol = orb.options().protocols.named("uiop").unwrap();
+    let path = path.display().to_string();
+    let endpoint = protocol
+        .transport()
+        .endpoints(Notation::Url, Part::new(&path));
+    let endpoint = endpoint.unwrap().remove(0);
+    protocol.transport().published(&endpoint, &[]).unwrap()
+}
+
+fn user_of(socket: &Address) -> u32 {
+    let identity: SocketIdentity = socket.verified().unwrap().parse().unwrap();
+    identity.uid
+}
+
+/// Rules name the addresses of every protocol that the server speaks.
+#[test]
+fn names_are_followed_over_every_protocol_as_rules_say() {
+    let path = std::env::temp_dir().join(format!("oxorb-naming-over-{}", std::process::id()));
+    let endpoints = format!(
+        "iiop://127.0.0.1:0;giop-lite-rt+tcp://127.0.0.1:0;uiop://{}",
+        path.display()
+    );
+    let memory = || Store::in_memory().unwrap();
+    let there = Served::at(&endpoints, memory(), Limits::default(), Rules::default());
+    there.root.bind(&n("a"), None).unwrap();
+    let whole = there.service.root().reference().ior().clone();
+    let only = |at: usize| Ior {
+        type_id: whole.type_id.clone(),
+        profiles: vec![whole.profiles[at].clone()],
+    };
+    let uid = user_of(&published(&path)[0]);
+    for (ior, rule, goes) in [
+        (only(1), "127.0.0.1".to_owned(), true),
+        (only(1), "127.0.0.1:1".to_owned(), false),
+        (only(2), "127.0.0.1".to_owned(), false),
+        (only(2), format!("uid:{uid}"), true),
+        (only(2), path.display().to_string(), true),
+        (whole.clone(), "127.0.0.1".to_owned(), false),
+        (whole.clone(), format!("127.0.0.1, uid:{uid}"), true),
+    ] {
+        let rules = Rules {
+            federation: rule.parse().unwrap(),
+            ..Rules::default()
+        };
+        let here = Served::under(memory(), Limits::default(), rules, 0);
+        let foreign = here.client.string_to_object(&ior.to_string()).unwrap();
+        let foreign: NamingContextRef = foreign.unchecked_narrow();
+        here.root.bind_context(&n("there"), Some(&foreign)).unwrap();
+        let found = here.root.resolve(&n("there/a"));
+        assert_eq!(found.is_ok(), goes, "{rule}: {found:?}");
+    }
 }
 
 #[test]
@@ -108,6 +179,49 @@ fn a_context_bound_to_itself_costs_no_thread() {
     here.root.bind(&n("x"), None).unwrap();
     let name = format!("{}x", "a/".repeat(63));
     assert_eq!(here.root.resolve(&n(&name)), Ok(None));
+}
+
+#[test]
+fn the_root_is_known_by_its_addresses_of_every_protocol() {
+    let path = std::env::temp_dir().join(format!("oxorb-naming-root-{}", std::process::id()));
+    let endpoints = format!(
+        "iiop://127.0.0.1:0;giop-lite-rt+tcp://127.0.0.1:0;uiop://{}",
+        path.display()
+    );
+    let limits = Limits {
+        forwards: 0,
+        ..Limits::default()
+    };
+    let rules = Rules {
+        federation: Federation::Any,
+        ..Rules::default()
+    };
+    let here = Served::at(&endpoints, Store::in_memory().unwrap(), limits, rules);
+    here.root.bind(&n("x"), None).unwrap();
+    let all = here.service.root().reference().to_corbaloc().unwrap();
+    let (addresses, _) = all.rsplit_once(['|', '/']).unwrap();
+    let lite = addresses
+        .split(',')
+        .find(|it| it.contains("lite-rt"))
+        .unwrap();
+    let lite = lite.trim_start_matches("corbaloc:");
+    let own = [
+        format!("corbaloc:uiop:{}|NameService", path.display()),
+        format!("corbaloc:{lite}/NameService"),
+    ];
+    for (at, url) in own.iter().enumerate() {
+        let foreign = here.client.string_to_object(url).unwrap();
+        let foreign: NamingContextRef = foreign.unchecked_narrow();
+        let name = format!("a{at}");
+        here.root.bind_context(&n(&name), Some(&foreign)).unwrap();
+        let found = here.root.resolve(&n(&format!("{name}/x")));
+        assert_eq!(found, Ok(None), "{url} takes no call to another server");
+    }
+    let other = format!("corbaloc:uiop:{}x|NameService", path.display());
+    let foreign = here.client.string_to_object(&other).unwrap();
+    let foreign: NamingContextRef = foreign.unchecked_narrow();
+    here.root.bind_context(&n("b"), Some(&foreign)).unwrap();
+    assert!(here.root.resolve(&n("b/x")).is_err());
 }
 
 #[test]

@@ -22,24 +22,23 @@ pub(crate) struct Child {
 
 impl Child {
     /// Starts one, by way of a test of this file called `serve` that calls [`serve`].
-    pub(crate) fn start(port: u16, concurrency: Concurrency) -> Child {
-        Child::start_at(&format!("iiop://127.0.0.1:{port}"), concurrency)
-    }
-
-    /// Starts one that listens elsewhere.
-    pub(crate) fn start_at(endpoints: &str, concurrency: Concurrency) -> Child {
+    pub(crate) fn start(endpoints: &str, concurrency: Concurrency) -> Child {
         Child::run(rerun("serve"), endpoints, concurrency)
     }
 
     /// The same with at most so many descriptors.
-    pub(crate) fn start_with_descriptors(most: u32, port: u16, concurrency: Concurrency) -> Child {
+    pub(crate) fn start_with_descriptors(
+        most: u32,
+        endpoints: &str,
+        concurrency: Concurrency,
+    ) -> Child {
         let test = rerun("serve");
         let mut shell = Command::new("sh");
         shell
             .args(["-c", &format!("ulimit -n {most}; exec \"$0\" \"$@\"")])
             .arg(test.get_program())
             .args(test.get_args());
-        Child::run(shell, &format!("iiop://127.0.0.1:{port}"), concurrency)
+        Child::run(shell, endpoints, concurrency)
     }
 
     fn run(mut command: Command, endpoints: &str, concurrency: Concurrency) -> Child {

@@ -1,25 +1,30 @@
 //! A server of which a test writes every answer.
 
 use std::io::{ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixListener;
 use std::thread;
 use std::time::Duration;
 
+use oxorb::transport::{Acceptor, Address, tcp};
 use oxorb::{ObjectRef, Orb};
-use oxorb_cdr::{ByteOrder, Dialect, Encoder, Result as CdrResult};
+use oxorb_cdr::{ByteOrder, Encoder, Result as CdrResult};
 use oxorb_giop::{Frame, Inbox, Limits, LocateStatus, Message, ReplyStatus};
 use oxorb_object::components::orb_type;
-use oxorb_object::{IiopProfile, Ior, TaggedComponent, Version};
+use oxorb_object::{Ior, TaggedComponent};
 use oxorb_testkit::watchdog;
 
+use super::peer::Peer;
+use super::transport::{self, Place, free_place, is_tcp, profile_at, protocol, wire};
 use super::{LONG, PINGER};
 
-/// A listening socket.
-pub(crate) struct FakeServer(TcpListener);
+/// A place where somebody listens, over the protocol chosen.
+pub(crate) struct FakeServer(Box<dyn Acceptor>);
 
 /// One connection of a client to it.
 pub(crate) struct FakeConnection {
-    stream: TcpStream,
+    pub(crate) peer: Peer,
     inbox: Inbox,
 }
 
@@ -39,26 +44,28 @@ pub(crate) enum Received {
 
 impl FakeServer {
     pub(crate) fn start() -> FakeServer {
-        FakeServer(TcpListener::bind("127.0.0.1:0").unwrap())
+        FakeServer::start_at(&transport::anywhere())
     }
 
-    pub(crate) fn address(&self) -> SocketAddr {
-        self.0.local_addr().unwrap()
+    pub(crate) fn start_at(endpoint: &str) -> FakeServer {
+        let endpoint = transport::endpoint(endpoint);
+        FakeServer(protocol().transport().listen(&endpoint).unwrap())
+    }
+
+    pub(crate) fn address(&self) -> Address {
+        protocol().transport().own_address(self.0.endpoint())
     }
 
     /// A reference to an object here, as `client` resolves it.
     pub(crate) fn object(&self, client: &Orb) -> ObjectRef {
-        let ior = ior_at(self.address()).to_string();
+        let ior = ior_at(&self.address()).to_string();
         client.string_to_object(&ior).unwrap()
     }
 
     pub(crate) fn accept(&self) -> FakeConnection {
-        let (stream, _) = self.0.accept().unwrap();
-        stream.set_nodelay(true).unwrap();
-        stream.set_read_timeout(Some(LONG)).unwrap();
         FakeConnection {
-            stream,
-            inbox: Inbox::new(&Limits::default()),
+            peer: Peer::accepted(self.0.accept().unwrap()),
+            inbox: Inbox::new(&Limits::default()).speaking(wire()),
         }
     }
 }
@@ -72,7 +79,7 @@ impl FakeConnection {
             }
             let (buffer, room) = self.inbox.room();
             let mut octets = vec![0; room];
-            match self.stream.read(&mut octets) {
+            match self.peer.read(&mut octets) {
                 Ok(0) => return Received::End,
                 Ok(count) => buffer.extend(&octets[..count]),
                 Err(error) if error.kind() == ErrorKind::ConnectionReset => return Received::End,
@@ -83,7 +90,7 @@ impl FakeConnection {
 
     /// Waits for the first octets of the client's next message.
     pub(crate) fn await_beginning(&mut self) {
-        self.stream.peek(&mut [0]).unwrap();
+        self.peer.await_input();
     }
 
     /// The id of the client's next request, which must be one.
@@ -109,10 +116,10 @@ impl FakeConnection {
         status: LocateStatus,
         body: impl FnOnce(&mut Encoder<'a>) -> CdrResult<()>,
     ) {
-        let mut e = Encoder::new(Vec::new(), ByteOrder::NATIVE, Dialect::new(2));
-        let begun = oxorb_giop::begin_locate_reply(&mut e, Version::V1_2, id, status);
+        let mut e = Encoder::new(Vec::new(), ByteOrder::NATIVE, wire().dialect());
+        let begun = wire().begin_locate_reply(&mut e, id, status);
         body(&mut e).unwrap();
-        oxorb_giop::finish(&mut e, begun).unwrap();
+        wire().finish(&mut e, begun).unwrap();
         self.send(&e.finish().to_vec());
     }
 
@@ -122,7 +129,7 @@ impl FakeConnection {
 
     /// Fails when the client has left.
     pub(crate) fn try_send(&mut self, octets: &[u8]) -> std::io::Result<()> {
-        self.stream.write_all(octets)
+        self.peer.write_all(octets)
     }
 
     /// Answers request `id`.
@@ -150,10 +157,8 @@ impl FakeConnection {
     }
 
     pub(crate) fn close_connection(&mut self) {
-        self.send(&oxorb_giop::close_connection(
-            Version::V1_2,
-            ByteOrder::NATIVE,
-        ));
+        let close = wire().close(ByteOrder::NATIVE);
+        self.send(&close.expect("every protocol of ours has it"));
     }
 }
 
@@ -163,10 +168,10 @@ pub(crate) fn reply<'a>(
     status: ReplyStatus,
     body: impl FnOnce(&mut Encoder<'a>) -> CdrResult<()>,
 ) -> Vec<u8> {
-    let mut e = Encoder::new(Vec::new(), ByteOrder::NATIVE, Dialect::new(2));
-    let begun = oxorb_giop::begin_reply(&mut e, Version::V1_2, id, status, &[]);
+    let mut e = Encoder::new(Vec::new(), ByteOrder::NATIVE, wire().dialect());
+    let begun = wire().begin_reply(&mut e, id, status, &[]);
     body(&mut e).unwrap();
-    oxorb_giop::finish(&mut e, begun).unwrap();
+    wire().finish(&mut e, begun).unwrap();
     e.finish().to_vec()
 }
 
@@ -201,41 +206,58 @@ pub(crate) fn played<R: Send>(
 }
 
 /// An IOR of an object at `address`.
-pub(crate) fn ior_at(address: SocketAddr) -> Ior {
-    let mut profile = IiopProfile::new(
-        Version::V1_2,
-        &address.ip().to_string(),
-        address.port(),
-        b"fake",
-    );
+pub(crate) fn ior_at(address: &Address) -> Ior {
     // Servers that nothing names are not told of calls that are given up.
-    let made_by = TaggedComponent::orb_type(orb_type::OXORB);
-    profile.components.push(made_by);
+    ior_with(address, vec![TaggedComponent::orb_type(orb_type::OXORB)])
+}
+
+/// An IOR of an object at `address`, with these components.
+pub(crate) fn ior_with(address: &Address, components: Vec<TaggedComponent>) -> Ior {
     Ior {
         type_id: PINGER.to_owned(),
-        profiles: vec![profile.to_profile()],
+        profiles: vec![profile_at(address, b"fake", components)],
     }
 }
 
 /// An IOR with one profile for each address.
-pub(crate) fn ior_of(addresses: &[SocketAddr]) -> Ior {
+pub(crate) fn ior_of(addresses: &[Address]) -> Ior {
     Ior {
         type_id: PINGER.to_owned(),
         profiles: addresses
             .iter()
-            .flat_map(|&address| ior_at(address).profiles)
+            .flat_map(|address| ior_at(address).profiles)
             .collect(),
     }
 }
 
 /// Takes no connection, and does not refuse any either: its queue is full.
 pub(crate) struct BlackHole {
-    listener: TcpListener,
-    _queued: Vec<TcpStream>,
+    address: Address,
+    _full: Full,
+}
+
+#[expect(dead_code, reason = "kept open")]
+enum Full {
+    Tcp(TcpListener, Vec<TcpStream>),
+    Unix(UnixListener, Vec<OwnedFd>),
 }
 
 impl BlackHole {
+    /// Memory has none: who cannot be queued there is refused.
     pub(crate) fn new() -> BlackHole {
+        if is_tcp() {
+            return BlackHole::tcp();
+        }
+        let Place { address, .. } = free_place();
+        let listener = UnixListener::bind(address.place()).unwrap();
+        let queued = oxorb_testkit::net::fill(address.place().as_ref()).unwrap();
+        BlackHole {
+            address,
+            _full: Full::Unix(listener, queued),
+        }
+    }
+
+    fn tcp() -> BlackHole {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let mut queued = Vec::new();
@@ -245,13 +267,21 @@ impl BlackHole {
             assert!(queued.len() < 10_000, "the queue has no end");
         }
         BlackHole {
-            listener,
-            _queued: queued,
+            address: tcp::address(&address.ip().to_string(), address.port()),
+            _full: Full::Tcp(listener, queued),
         }
     }
 
-    pub(crate) fn address(&self) -> SocketAddr {
-        self.listener.local_addr().unwrap()
+    pub(crate) fn address(&self) -> Address {
+        self.address.clone()
+    }
+}
+
+impl Drop for BlackHole {
+    fn drop(&mut self) {
+        if !is_tcp() {
+            let _ = std::fs::remove_file(self.address.place());
+        }
     }
 }
 
@@ -260,7 +290,7 @@ impl BlackHole {
 pub(crate) fn past_a_hole<R: Send>(calls: impl FnOnce(&ObjectRef) -> R) -> R {
     let _guard = watchdog(LONG);
     let hole = BlackHole::new();
-    let client = Orb::builder()
+    let client = transport::builder()
         .connect_timeout(10 * LONG)
         .round_trip_timeout(None)
         .build()

@@ -1,24 +1,26 @@
 //! A server with lanes of which a test sees every request: which lane, which connection, which service contexts.
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
+use oxorb::protocol::Profile;
+use oxorb::transport::Address;
 use oxorb::{ObjectRef, Orb};
-use oxorb_cdr::{ByteOrder, Dialect, Encoder};
+use oxorb_cdr::{ByteOrder, Encoder};
 use oxorb_giop::{Inbox, Limits, LocateStatus, Message, ReplyStatus};
-use oxorb_object::{
-    IiopEndpoint, IiopProfile, Ior, RtPolicyValue, TaggedComponent, Version, policies_component,
-};
+use oxorb_object::{Ior, RtPolicyValue, Version, context_id, policies_component};
 
 use super::PINGER;
+use super::fake::{FakeConnection, FakeServer};
+use super::peer::Peer;
+use super::transport::{protocol, wire};
 
-/// One listening socket for each lane. Answers every request with 7.
+/// One listening place for each lane. Answers every request with 7.
 pub(crate) struct Lanes {
     /// In the order in which they were asked for.
-    pub(crate) addresses: Vec<(SocketAddr, i16)>,
+    pub(crate) addresses: Vec<(Address, i16)>,
     /// Connections that were accepted so far.
     pub(crate) accepted: Arc<AtomicUsize>,
     seen: Arc<Mutex<Vec<Seen>>>,
@@ -29,8 +31,8 @@ pub(crate) struct Lanes {
 pub(crate) struct Seen {
     /// Which lane.
     pub(crate) lane: usize,
-    /// The client's port: which connection.
-    pub(crate) connection: u16,
+    /// Which connection of all.
+    pub(crate) connection: usize,
     /// `locate` for a question.
     pub(crate) operation: String,
     /// Ids and octets.
@@ -43,14 +45,15 @@ impl Lanes {
         let seen = Arc::<Mutex<Vec<Seen>>>::default();
         let accepted = Arc::<AtomicUsize>::default();
         let start = |(lane, &priority): (usize, &i16)| {
-            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-            let address = listener.local_addr().unwrap();
+            let server = FakeServer::start();
+            let address = server.address();
             let (seen, accepted) = (Arc::clone(&seen), Arc::clone(&accepted));
             thread::spawn(move || {
-                for stream in listener.incoming().map_while(Result::ok) {
-                    accepted.fetch_add(1, Ordering::SeqCst);
+                loop {
+                    let FakeConnection { peer, .. } = server.accept();
+                    let connection = accepted.fetch_add(1, Ordering::SeqCst);
                     let seen = Arc::clone(&seen);
-                    thread::spawn(move || serve(stream, lane, &seen));
+                    thread::spawn(move || serve(peer, lane, connection, &seen));
                 }
             });
             (address, priority)
@@ -65,30 +68,17 @@ impl Lanes {
 
     /// A reference to an object here with these policies, as TAO would publish it.
     pub(crate) fn object(&self, client: &Orb, policies: &[RtPolicyValue]) -> ObjectRef {
-        let endpoint = |(address, priority): &(SocketAddr, i16)| {
-            let host = address.ip().to_string();
-            (
-                IiopEndpoint {
-                    host,
-                    port: address.port(),
-                },
-                *priority,
-            )
-        };
-        let endpoints: Vec<_> = self.addresses.iter().map(endpoint).collect();
-        let IiopEndpoint { host, port } = &endpoints[0].0;
-        let mut profile = IiopProfile::new(Version::V1_2, host, *port, b"lanes");
+        let (first, _) = &self.addresses[0];
+        let mut profile = Profile::new(first.clone(), Version::V1_2, b"lanes");
         if !policies.is_empty() {
             profile.components.push(policies_component(policies));
         }
-        if endpoints.len() > 1 {
-            profile
-                .components
-                .push(TaggedComponent::tao_endpoints(&endpoints));
+        if self.addresses.len() > 1 {
+            profile.lanes.clone_from(&self.addresses);
         }
         let ior = Ior {
             type_id: PINGER.to_owned(),
-            profiles: vec![profile.to_profile()],
+            profiles: vec![protocol().profile().write(&profile)],
         };
         client.string_to_object(&ior.to_string()).unwrap()
     }
@@ -106,10 +96,9 @@ impl Lanes {
     }
 }
 
-fn serve(mut stream: TcpStream, lane: usize, seen: &Mutex<Vec<Seen>>) {
-    let connection = stream.peer_addr().unwrap().port();
-    stream.set_nodelay(true).unwrap();
-    let mut inbox = Inbox::new(&Limits::default());
+fn serve(mut stream: Peer, lane: usize, connection: usize, seen: &Mutex<Vec<Seen>>) {
+    stream.set_read_timeout(None).unwrap();
+    let mut inbox = Inbox::new(&Limits::default()).speaking(wire());
     loop {
         while inbox.poll().unwrap().is_some() {
             let note = |operation: &str, contexts| {
@@ -121,26 +110,32 @@ fn serve(mut stream: TcpStream, lane: usize, seen: &Mutex<Vec<Seen>>) {
                     contexts,
                 });
             };
-            let mut e = Encoder::new(Vec::new(), ByteOrder::NATIVE, Dialect::new(2));
+            let mut e = Encoder::new(Vec::new(), ByteOrder::NATIVE, wire().dialect());
+            let terms = inbox.frame().terms().unwrap_or_default();
             let begun = match inbox.frame().message().unwrap() {
                 Message::Request(request) => {
+                    // What other messagings have a field for stands here as GIOP's context.
+                    let field = terms.priority.map(|priority| {
+                        let [high, low] = priority.to_be_bytes();
+                        (context_id::RT_CORBA_PRIORITY, vec![0, 0, high, low])
+                    });
                     let contexts = request.contexts.iter();
-                    let contexts = contexts.map(|one| (one.id, one.data.to_vec())).collect();
+                    let contexts = contexts.map(|one| (one.id, one.data.to_vec()));
+                    let contexts = field.into_iter().chain(contexts).collect();
                     note(request.operation, contexts);
                     let status = ReplyStatus::NO_EXCEPTION;
-                    let begun =
-                        oxorb_giop::begin_reply(&mut e, Version::V1_2, request.id, status, &[]);
+                    let begun = wire().begin_reply(&mut e, request.id, status, &[]);
                     e.longlong(7);
                     begun
                 }
                 Message::LocateRequest(request) => {
                     note("locate", Vec::new());
                     let status = LocateStatus::OBJECT_HERE;
-                    oxorb_giop::begin_locate_reply(&mut e, Version::V1_2, request.id, status)
+                    wire().begin_locate_reply(&mut e, request.id, status)
                 }
                 _ => return,
             };
-            oxorb_giop::finish(&mut e, begun).unwrap();
+            wire().finish(&mut e, begun).unwrap();
             if stream.write_all(&e.finish().to_vec()).is_err() {
                 return;
             }

@@ -1,26 +1,35 @@
 //! What the tests of the whole ORB share: a servant written by hand, and calls to it.
-#![allow(dead_code, reason = "each test file uses its part")]
+#![allow(
+    dead_code,
+    unused_imports,
+    unused_macros,
+    reason = "each test file uses its part"
+)]
 
 pub(crate) mod child;
 pub(crate) mod fake;
 pub(crate) mod lanes;
+pub(crate) mod peer;
 pub(crate) mod transport;
 pub(crate) mod worker;
 
-use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
 use oxorb::__gen::{Op, Ref};
+use oxorb::transport::Address;
 use oxorb::{
     ClientConnections, CompletionStatus, Concurrency, Interface, ObjectRef, Orb, Outcome, Servant,
-    SystemException, SystemExceptionKind, Upcall, Version,
+    SystemException, SystemExceptionKind, Upcall,
 };
-use oxorb_cdr::{ByteOrder, Decoder, Dialect, Encoder, Result as CdrResult};
+use oxorb_cdr::{ByteOrder, Decoder, Encoder, Result as CdrResult};
 use oxorb_giop::{RequestHeader, TargetAddress};
 use oxorb_testkit::process::{Process, rerun};
+
+pub(crate) use transport::only_over;
+use transport::wire;
 
 pub(crate) static PING: Op = Op::twoway("ping");
 pub(crate) static NOTE: Op = Op::oneway("note");
@@ -187,20 +196,15 @@ pub(crate) fn elsewhere(orb: &Orb, reference: &Ref) -> ObjectRef {
     orb.string_to_object(&reference.to_string()).unwrap()
 }
 
-/// Where the object listens.
-pub(crate) fn address(object: &ObjectRef) -> SocketAddr {
-    let profile = object.reference().ior().iiop_profiles().next().unwrap();
-    SocketAddr::new(profile.host.parse().unwrap(), profile.port)
+/// Where the object listens, over the protocol chosen.
+pub(crate) fn address(object: &ObjectRef) -> Address {
+    transport::profile_of(object.reference())
+        .addresses
+        .remove(0)
 }
 
 pub(crate) fn object_key(object: &ObjectRef) -> Vec<u8> {
-    let reference = object.reference();
-    let protocols = &reference.orb().options().protocols;
-    let mut keys = reference.ior().profiles.iter().filter_map(|profile| {
-        let kind = protocols.tagged(profile.tag)?.profile();
-        Some(kind.read(profile).ok()?.key)
-    });
-    keys.next().expect("a profile of ours")
+    transport::profile_of(object.reference()).key
 }
 
 pub(crate) fn ping(object: &ObjectRef, n: i64) -> Result<i64, SystemException> {
@@ -237,20 +241,20 @@ pub(crate) fn request(
     id: u32,
     args: impl FnOnce(&mut Encoder<'_>),
 ) -> Vec<u8> {
-    let profile = object.reference().ior().iiop_profiles().next().unwrap();
-    let mut e = Encoder::new(Vec::new(), ByteOrder::NATIVE, Dialect::new(2));
+    let key = object_key(object);
+    let mut e = Encoder::new(Vec::new(), ByteOrder::NATIVE, wire().dialect());
     let header = RequestHeader {
         id,
         response: op.response,
-        key: TargetAddress::Key(&profile.object_key),
+        key: TargetAddress::Key(&key),
         operation: op.name,
         contexts: &[],
         terms: None,
         alias: None,
     };
-    let begun = oxorb_giop::begin_request(&mut e, Version::V1_2, &header);
+    let begun = wire().begin_request(&mut e, &header);
     args(&mut e);
-    oxorb_giop::finish(&mut e, begun).unwrap();
+    wire().finish(&mut e, begun).unwrap();
     e.finish().to_vec()
 }
 
@@ -301,4 +305,20 @@ pub(crate) fn wary_client(sharing: ClientConnections) -> Orb {
         .setting("TrustIdle", "0")
         .build()
         .unwrap()
+}
+
+/// A URL of an object at a place where nobody listens.
+pub(crate) fn nowhere(key: &str) -> String {
+    transport::url(&[&transport::free_place().address], key)
+}
+
+/// The port of an address of TCP.
+pub(crate) fn port(address: &Address) -> u16 {
+    let (_, port) = oxorb::transport::tcp::host_and_port(address).expect("an address of TCP");
+    port
+}
+
+/// Whether this says that nobody listens there. The file of a socket that is not there is told apart.
+pub(crate) fn nobody_listens(text: &str) -> bool {
+    text.contains("refused") || text.contains("No such file")
 }

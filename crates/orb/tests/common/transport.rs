@@ -1,47 +1,261 @@
-//! The transport that tests of whole ORBs run over, chosen by the environment.
+//! The protocol that tests of whole ORBs run over, chosen by the environment.
 
-use std::sync::LazyLock;
+use std::io::Write as _;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, LazyLock};
 
-use oxorb::protocol::Protocol;
-use oxorb::transport::mem::Memory;
+use oxorb::lite::{GIOP_LITE, GIOP_LITE_RT, Messaging};
+use oxorb::protocol::{Placed, Profile, Protocol, Protocols};
+use oxorb::transport::mem::{self, Memory};
+use oxorb::transport::{Address, Endpoint, tcp};
 use oxorb::{Builder, Orb};
+use oxorb_cdr::ByteOrder;
+use oxorb_giop::Wire;
+use oxorb_object::{TaggedComponent, TaggedProfile, Version, profile_tag};
 
-/// `tcp` (the default), `unix`, `mem`, or the text of an endpoint that asks for any free place.
+/// `tcp` (the default), `unix`, or the name of a protocol: `mem`, `shm`, `giop-lite+tcp`, ..
 const TRANSPORT: &str = "OXORB_TEST_TRANSPORT";
 
 /// The memory that all ORBs of a test process share.
 static MEMORY: LazyLock<Memory> = LazyLock::new(Memory::new);
 
+static CHOSEN: LazyLock<Arc<Protocol>> = LazyLock::new(|| {
+    let name = match std::env::var(TRANSPORT).as_deref() {
+        Err(_) | Ok("tcp") => "iiop".to_owned(),
+        Ok("unix") => "uiop".to_owned(),
+        Ok(name) => name.to_owned(),
+    };
+    let known = &*KNOWN;
+    let Some(protocol) = known.named(&name) else {
+        let all: Vec<_> = known.iter().map(|one| one.name()).collect();
+        panic!("{TRANSPORT}={name}: expected tcp, unix, or one of {all:?}");
+    };
+    protocol.clone()
+});
+
+/// Every protocol that tests may run over.
+static KNOWN: LazyLock<Protocols> = LazyLock::new(|| {
+    let orb = builder().build().unwrap();
+    let known = orb.options().protocols.clone();
+    orb.shutdown(true).unwrap();
+    known
+});
+
 /// A builder of ORBs that speak every protocol that tests may run over.
 pub(crate) fn builder() -> Builder {
-    Orb::builder().protocol(Protocol::memory(MEMORY.clone()))
+    let lite = |name, messaging, tag| over_memory(name, messaging, tag, &MEMORY);
+    Orb::builder()
+        .protocol(Protocol::memory(MEMORY.clone()))
+        .protocol(lite(
+            "giop-lite+mem",
+            GIOP_LITE,
+            profile_tag::OXORB_LITE_MEMORY,
+        ))
+        .protocol(lite(
+            "giop-lite-rt+mem",
+            GIOP_LITE_RT,
+            profile_tag::OXORB_LITE_RT_MEMORY,
+        ))
 }
 
-/// A builder of servers that listen at any free place, over the transport chosen.
+/// A messaging over memory.
+fn over_memory(
+    name: &'static str,
+    messaging: &'static dyn Messaging,
+    tag: u32,
+    memory: &Memory,
+) -> Protocol {
+    let profile = Placed::new(tag, name, mem::SCHEME);
+    Protocol::new(name, profile, Some(messaging), Arc::new(memory.clone())).unwrap()
+}
+
+/// A builder of servers that listen at any free place, over the protocol chosen.
 pub(crate) fn listening() -> Builder {
     builder().listen(&anywhere())
 }
 
-/// Endpoints at any free place: over the transport chosen, which calls then use, and behind it over
-/// TCP, for tests that write octets of their own to a socket.
-pub(crate) fn anywhere() -> String {
-    const TCP: &str = "iiop://127.0.0.1:0";
-    let chosen = match std::env::var(TRANSPORT).as_deref() {
-        Err(_) | Ok("tcp") => return TCP.to_owned(),
-        Ok("unix") => "uiop://".to_owned(),
-        Ok("mem") => "mem://".to_owned(),
-        Ok(endpoint) if endpoint.contains("://") => endpoint.to_owned(),
-        Ok(other) => panic!("{TRANSPORT}={other}: expected tcp, unix, mem or an endpoint"),
-    };
-    format!("{chosen};{TCP}")
+/// The protocol chosen.
+pub(crate) fn protocol() -> &'static Protocol {
+    &CHOSEN
 }
 
-/// Panics unless calls to a server at [`anywhere`] use the transport chosen: its profile comes first.
-pub(crate) fn assert_chosen(object: &oxorb::Ref) {
-    let chosen = anywhere();
-    let name = chosen.split("://").next().expect("an endpoint");
-    let first = object.ior().profiles[0].tag;
-    let protocols = &object.orb().options().protocols;
-    let protocol = protocols.tagged(first).expect("a protocol of ours");
-    assert_eq!(protocol.name(), name);
+/// How its messages are written.
+pub(crate) fn wire() -> Wire {
+    Wire::of(protocol().messaging(), Version::V1_2)
 }
+
+/// A byte order in which messages may be written: another than this machine's, where they tell theirs.
+pub(crate) fn other_order() -> ByteOrder {
+    match (wire().needs().same_order, ByteOrder::NATIVE) {
+        (true, native) => native,
+        (false, ByteOrder::Little) => ByteOrder::Big,
+        (false, ByteOrder::Big) => ByteOrder::Little,
+    }
+}
+
+/// An endpoint at any free place.
+pub(crate) fn anywhere() -> String {
+    format!("{}://{}", protocol().name(), any_place())
+}
+
+/// An endpoint at any free place, with options.
+pub(crate) fn anywhere_with(options: &str) -> String {
+    let bar = match is_tcp() || is_memory() {
+        true => '/',
+        false => '|',
+    };
+    format!("{}{bar}{options}", anywhere())
+}
+
+/// What stands behind `PROTOCOL://` of such an endpoint.
+fn any_place() -> &'static str {
+    match is_tcp() {
+        true => "127.0.0.1:0",
+        false => "",
+    }
+}
+
+/// Whether the transport chosen is TCP.
+pub(crate) fn is_tcp() -> bool {
+    protocol().transport().scheme() == tcp::SCHEME
+}
+
+/// Whether nobody outside of this process can connect.
+pub(crate) fn is_memory() -> bool {
+    protocol().transport().scheme() == mem::SCHEME
+}
+
+/// A place at which nobody listens.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    /// Endpoint of whoever does.
+    pub(crate) endpoint: String,
+    /// Address of its clients.
+    pub(crate) address: Address,
+}
+
+/// A place at which nobody listens, until the test does.
+pub(crate) fn free_place() -> Place {
+    static GIVEN: AtomicU32 = AtomicU32::new(0);
+    let number = GIVEN.fetch_add(1, Ordering::Relaxed);
+    let name = format!("oxorb-test-{}-{number}", std::process::id());
+    let place = match (is_tcp(), is_memory()) {
+        (true, _) => format!("127.0.0.1:{}", oxorb_testkit::net::free_port()),
+        (_, true) => name,
+        _ => std::env::temp_dir().join(name).display().to_string(),
+    };
+    let text = format!("{}://{place}", protocol().name());
+    let address = protocol().transport().own_address(&endpoint(&text));
+    Place {
+        endpoint: text,
+        address,
+    }
+}
+
+/// The endpoint that the text means.
+pub(crate) fn endpoint(text: &str) -> Endpoint {
+    let mut all = KNOWN.parse(text).unwrap();
+    assert_eq!(all.len(), 1, "one endpoint in {text}");
+    all.remove(0)
+}
+
+/// A URL of the object with this key at these addresses.
+pub(crate) fn url(addresses: &[&Address], key: &str) -> String {
+    let kind = protocol().profile();
+    let all: Vec<_> = addresses
+        .iter()
+        .map(|address| kind.print(Version::V1_2, address))
+        .collect();
+    let all = all.join(",");
+    // Where another character than a slash separates the key, the address has it.
+    let slash = if all.ends_with('|') { "" } else { "/" };
+    format!("corbaloc:{all}{slash}{key}")
+}
+
+/// A profile of the protocol chosen.
+pub(crate) fn profile_at(
+    address: &Address,
+    key: &[u8],
+    components: Vec<TaggedComponent>,
+) -> TaggedProfile {
+    let mut profile = Profile::new(address.clone(), Version::V1_2, key);
+    profile.components = components;
+    protocol().profile().write(&profile)
+}
+
+/// The profile by which a reference tells of the protocol chosen.
+pub(crate) fn profile_of(object: &oxorb::Ref) -> Profile {
+    let kind = protocol().profile();
+    let profiles = &object.ior().profiles;
+    let ours = profiles.iter().find(|profile| profile.tag == kind.tag());
+    kind.read(ours.expect("a profile of the protocol chosen"))
+        .unwrap()
+}
+
+/// Panics unless calls to a server at [`anywhere`] use the protocol chosen: its profile comes first.
+pub(crate) fn assert_chosen(object: &oxorb::Ref) {
+    let first = object.ior().profiles[0].tag;
+    assert_eq!(first, protocol().profile().tag());
+}
+
+/// What a test asks of a protocol.
+pub(crate) struct Only {
+    name: &'static str,
+    holds: fn(&Protocol) -> bool,
+}
+
+impl Only {
+    /// GIOP over TCP.
+    pub(crate) const IIOP: Only = Only {
+        name: "IIOP",
+        holds: |protocol| protocol.name() == "iiop",
+    };
+    /// Any messaging over TCP.
+    pub(crate) const TCP: Only = Only {
+        name: "TCP",
+        holds: |_| is_tcp(),
+    };
+    /// Any messaging over sockets, which other processes reach.
+    pub(crate) const SOCKETS: Only = Only {
+        name: "sockets",
+        holds: |_| !is_memory(),
+    };
+    /// GIOP over any transport.
+    pub(crate) const GIOP: Only = Only {
+        name: "GIOP",
+        holds: |protocol| protocol.messaging().is_none(),
+    };
+    /// Messages with service contexts, over any transport.
+    pub(crate) const CONTEXTS: Only = Only {
+        name: "messages with service contexts",
+        holds: |_| !wire().needs().no_contexts,
+    };
+}
+
+/// Whether a test applies to the protocol chosen; if not, says so past the test harness, which hides what tests
+/// that pass print. `.ci/run transports` counts these lines.
+pub(crate) fn applies(test: &str, only: &Only, why: &str) -> bool {
+    if (only.holds)(protocol()) {
+        return true;
+    }
+    let test = test.trim_end_matches("::here");
+    let (name, needed) = (protocol().name(), only.name);
+    let line = format!("not applicable over {name}: {test}, only over {needed}: {why}\n");
+    let _ = std::io::stderr().write_all(line.as_bytes());
+    false
+}
+
+/// Ends a test here unless the protocol chosen is one that it applies to, and says why.
+///
+/// `only_over!(TCP, "keep-alive is TCP's");`
+macro_rules! only_over {
+    ($only:ident, $why:literal) => {{
+        fn here() {}
+        let test = std::any::type_name_of_val(&here);
+        let only = &$crate::common::transport::Only::$only;
+        if !$crate::common::transport::applies(test, only, $why) {
+            return Default::default();
+        }
+    }};
+}
+pub(crate) use only_over;

@@ -1,7 +1,6 @@
 //! A servant that tells which thread serves it, and one that waits at a gate; POAs on lanes.
 
-use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
@@ -13,11 +12,13 @@ use oxorb::{
     PriorityModelPolicy, RtPolicies, Servant, SystemException, ThreadpoolId, ThreadpoolLane,
     Upcall,
 };
-use oxorb_cdr::{ByteOrder, Dialect, Encoder};
-use oxorb_giop::{Frame, Inbox, Limits, Message, RequestHeader, TargetAddress};
-use oxorb_object::{ServiceContext, Version, context_id};
+use oxorb_cdr::Encoder;
+use oxorb_giop::{Message, RequestHeader, TargetAddress};
+use oxorb_object::{ServiceContext, context_id};
 
 use super::elsewhere;
+use super::peer::{self, Peer};
+use super::transport::{other_order, wire};
 
 pub(crate) static WHERE: Op = Op::twoway("where");
 pub(crate) static WAIT: Op = Op::twoway("wait");
@@ -199,13 +200,8 @@ pub(crate) fn in_the_background(
 }
 
 /// A `where` with these contexts as any ORB might send it, and the reply's message.
-pub(crate) fn exchange(
-    stream: &mut TcpStream,
-    key: &[u8],
-    contexts: &[ServiceContext<'_>],
-) -> Vec<u8> {
-    stream.set_read_timeout(Some(super::LONG)).unwrap();
-    let mut e = Encoder::new(Vec::new(), ByteOrder::Big, Dialect::new(2));
+pub(crate) fn exchange(stream: &mut Peer, key: &[u8], contexts: &[ServiceContext<'_>]) -> Vec<u8> {
+    let mut e = Encoder::new(Vec::new(), other_order(), wire().dialect());
     let header = RequestHeader {
         id: 7,
         response: WHERE.response,
@@ -215,22 +211,15 @@ pub(crate) fn exchange(
         terms: None,
         alias: None,
     };
-    let begun = oxorb_giop::begin_request(&mut e, Version::V1_2, &header);
-    oxorb_giop::finish(&mut e, begun).unwrap();
+    let begun = wire().begin_request(&mut e, &header);
+    wire().finish(&mut e, begun).unwrap();
     stream.write_all(&e.finish().to_vec()).unwrap();
-    let mut inbox = Inbox::new(&Limits::default());
-    while inbox.poll().unwrap().is_none() {
-        let mut octets = [0; 1000];
-        let count = stream.read(&mut octets).unwrap();
-        assert_ne!(count, 0, "the server closed the connection");
-        inbox.room().0.extend_from_slice(&octets[..count]);
-    }
-    inbox.take()
+    stream.message()
 }
 
 /// A request with a priority, and the context that came back.
 pub(crate) fn ask(object: &ObjectRef, context: Option<&[u8]>) -> (Where, Option<Vec<u8>>) {
-    let mut stream = TcpStream::connect(super::address(object)).unwrap();
+    let mut stream = Peer::connect(&super::address(object));
     let contexts: Vec<_> = context
         .into_iter()
         .map(|data| ServiceContext {
@@ -239,13 +228,13 @@ pub(crate) fn ask(object: &ObjectRef, context: Option<&[u8]>) -> (Where, Option<
         })
         .collect();
     let reply = exchange(&mut stream, &super::object_key(object), &contexts);
-    let frame = Frame::parse(&reply).unwrap();
+    let frame = peer::frame(&reply);
     let Message::Reply(reply) = frame.message().unwrap() else {
         panic!("{:?}", frame.header);
     };
     let back = reply.contexts.find(context_id::RT_CORBA_PRIORITY);
     let back = back.map(|context| context.data.to_vec());
-    let mut d = frame.decoder(Dialect::new(2)).at(reply.body);
+    let mut d = frame.decoder(wire().dialect()).at(reply.body);
     let served = Where {
         thread: d.string().unwrap().into_owned(),
         priority: d.short().unwrap(),

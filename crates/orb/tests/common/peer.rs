@@ -1,0 +1,216 @@
+//! The other end of a connection, of which a test writes every octet.
+
+use std::io::{self, IoSlice, Read, Write};
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::sync::{Arc, LazyLock};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use oxorb::transport::{Address, Link, tcp};
+use oxorb_giop::{Frame, FrameContext, Header, MessageType, Wire};
+use oxorb_testkit::hostile::{Form, Stream};
+
+use super::LONG;
+use super::transport::{protocol, wire};
+
+/// A connection over the transport chosen: a socket of the system's where there is one, a link of
+/// ours otherwise. Reads wait for [`LONG`] at most.
+pub(crate) enum Peer {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+    Other(Arc<dyn Link>),
+}
+
+impl Peer {
+    /// Connects to an address of the transport chosen.
+    pub(crate) fn connect(to: &Address) -> Peer {
+        let peer = match (to.of(tcp::SCHEME), to.scheme()) {
+            (Some(place), _) => Peer::tcp(TcpStream::connect(place).unwrap()),
+            (None, "unix") if !to.place().starts_with('@') => {
+                Peer::Unix(UnixStream::connect(to.place()).unwrap())
+            }
+            _ => {
+                let link = oxorb::transport::connect(protocol().transport(), to, LONG);
+                Peer::Other(link.unwrap().into())
+            }
+        };
+        peer.set_read_timeout(Some(LONG)).unwrap();
+        peer
+    }
+
+    /// The end of a connection that somebody else made.
+    pub(crate) fn tcp(stream: TcpStream) -> Peer {
+        stream.set_nodelay(true).unwrap();
+        let peer = Peer::Tcp(stream);
+        peer.set_read_timeout(Some(LONG)).unwrap();
+        peer
+    }
+
+    /// The end that an acceptor gave.
+    pub(crate) fn accepted(link: Box<dyn Link>) -> Peer {
+        let peer = Peer::Other(link.into());
+        peer.set_read_timeout(Some(LONG)).unwrap();
+        peer
+    }
+
+    pub(crate) fn set_read_timeout(&self, limit: Option<Duration>) -> io::Result<()> {
+        match self {
+            Peer::Tcp(stream) => stream.set_read_timeout(limit),
+            Peer::Unix(stream) => stream.set_read_timeout(limit),
+            Peer::Other(link) => link.set_read_timeout(limit),
+        }
+    }
+
+    pub(crate) fn set_write_timeout(&self, limit: Option<Duration>) -> io::Result<()> {
+        match self {
+            Peer::Tcp(stream) => stream.set_write_timeout(limit),
+            Peer::Unix(stream) => stream.set_write_timeout(limit),
+            Peer::Other(link) => link.set_write_timeout(limit),
+        }
+    }
+
+    /// Waits until there is something to read, and leaves it there.
+    pub(crate) fn await_input(&self) {
+        let begun = Instant::now();
+        while !self.has_input() {
+            assert!(begun.elapsed() < LONG, "nothing comes");
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    fn has_input(&self) -> bool {
+        match self {
+            Peer::Tcp(stream) => stream.peek(&mut [0]).is_ok(),
+            Peer::Unix(_) => panic!("only links can look without reading"),
+            Peer::Other(link) => link.has_input().unwrap(),
+        }
+    }
+
+    /// The same connection once more.
+    pub(crate) fn again(&self) -> Peer {
+        match self {
+            Peer::Tcp(stream) => Peer::Tcp(stream.try_clone().unwrap()),
+            Peer::Unix(stream) => Peer::Unix(stream.try_clone().unwrap()),
+            Peer::Other(link) => Peer::Other(link.clone()),
+        }
+    }
+
+    /// This end, as the other one names it.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Peer::Tcp(stream) => stream.local_addr().unwrap().to_string(),
+            Peer::Unix(_) => "unix".to_owned(),
+            Peer::Other(link) => link.local(),
+        }
+    }
+
+    /// The header of the next message of the protocol chosen, and its octets; reads none behind it.
+    pub(crate) fn header(&mut self) -> (Header, Vec<u8>) {
+        let mut start = vec![0; header_size()];
+        self.read_exact(&mut start).unwrap();
+        let header = match wire() {
+            Wire::Giop(_) => Header::parse(start.first_chunk().unwrap()),
+            Wire::Other(messaging) => messaging.header(&start),
+        };
+        (header.unwrap(), start)
+    }
+
+    /// The next message of the protocol chosen, whole; reads no octet behind it.
+    pub(crate) fn message(&mut self) -> Vec<u8> {
+        let (header, mut message) = self.header();
+        let start = message.len();
+        message.resize(header.total(), 0);
+        self.read_exact(&mut message[start..]).unwrap();
+        message
+    }
+
+    /// All that comes until the connection is closed.
+    pub(crate) fn rest(&mut self) -> Vec<u8> {
+        let mut octets = Vec::new();
+        match self.read_to_end(&mut octets) {
+            Err(error) if error.kind() != io::ErrorKind::ConnectionReset => {
+                panic!("it is not closed: {error}")
+            }
+            _ => octets,
+        }
+    }
+}
+
+/// Octets from which a header of the protocol chosen is read.
+pub(crate) fn header_size() -> usize {
+    wire().messaging().map_or(12, |other| other.start())
+}
+
+/// The message with these octets, of the protocol chosen.
+pub(crate) fn frame(octets: &[u8]) -> Frame<'_> {
+    let context = CONTEXT.as_ref();
+    Frame::parse_in(octets, context).unwrap()
+}
+
+static CONTEXT: LazyLock<Option<Arc<FrameContext>>> = LazyLock::new(|| FrameContext::of(wire()));
+
+impl Read for Peer {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Peer::Tcp(stream) => stream.read(buffer),
+            Peer::Unix(stream) => stream.read(buffer),
+            Peer::Other(link) => {
+                let mut octets = Vec::new();
+                let count = link.read(&mut octets, buffer.len())?;
+                buffer[..count].copy_from_slice(&octets);
+                Ok(count)
+            }
+        }
+    }
+}
+
+impl Write for Peer {
+    fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
+        match self {
+            Peer::Tcp(stream) => stream.write(octets),
+            Peer::Unix(stream) => stream.write(octets),
+            Peer::Other(link) => match link.write(&mut [IoSlice::new(octets)]) {
+                Ok(()) => Ok(octets.len()),
+                Err(failed) if failed.written > 0 => Ok(failed.written),
+                Err(failed) => Err(failed.error),
+            },
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Stream for Peer {
+    fn again(&self) -> Box<dyn Stream> {
+        Box::new(Peer::again(self))
+    }
+
+    fn wait_at_most(&self, read: Option<Duration>, write: Option<Duration>) -> io::Result<()> {
+        self.set_read_timeout(read)?;
+        self.set_write_timeout(write)
+    }
+}
+
+/// A connection to a server over TCP, from an address that is not this host's usual one.
+pub(crate) fn from_another_address(to: &Address) -> Peer {
+    let to = to.place().parse().expect("an address of TCP");
+    let from = "127.0.0.2".parse().expect("an address");
+    Peer::tcp(oxorb_testkit::net::connect_from(from, to).unwrap())
+}
+
+/// How raw messages of the protocol chosen begin.
+pub(crate) fn form() -> Form {
+    match wire().name() {
+        "giop-lite" => Form::Lite,
+        "giop-lite-rt" => Form::LiteRt,
+        _ => Form::Giop,
+    }
+}
+
+/// The kind of message that these octets are, whole.
+pub(crate) fn kind(octets: &[u8]) -> MessageType {
+    frame(octets).header.kind
+}

@@ -1,7 +1,7 @@
 //! Bounds that the project set itself for protocols.
 
 use super::cube::Operation;
-use super::matrix::{Maker, Transport};
+use super::matrix::{self, Maker, Transport};
 use super::report::{CubeReport, Report};
 use crate::verdict::{Verdict, Verdicts, at_most, below};
 
@@ -47,7 +47,7 @@ fn pings(cube: &CubeReport) -> [Verdict; 2] {
 
 /// Each messaging is faster than the one before it, over each transport.
 fn order(cube: &CubeReport) -> Vec<Verdict> {
-    let transports = [Transport::Tcp, Transport::Unix, Transport::Memory];
+    let transports = matrix::TRANSPORTS;
     let of = |transport| {
         let lite = cube.row(Maker::GiopLite, transport);
         let rt = cube.row(Maker::GiopLiteRt, transport);
@@ -116,14 +116,14 @@ mod tests {
         let all: Vec<_> = MATRIX.iter().collect();
         let good = report(time, &all);
         let verdicts = super::verdicts(&good).to_string();
-        // Two of pings, two for each of three transports, one floor.
-        assert_eq!(verdicts.matches("met ").count(), 9, "{verdicts}");
+        // Two of pings, two for each of five transports, one floor.
+        assert_eq!(verdicts.matches("met ").count(), 13, "{verdicts}");
         let slow = |protocol: &Protocol| 4000 - time(protocol);
         let verdicts = super::verdicts(&report(slow, &all)).to_string();
-        assert_eq!(verdicts.matches("NOT MET").count(), 7, "{verdicts}");
+        assert_eq!(verdicts.matches("NOT MET").count(), 11, "{verdicts}");
         let tcp = matrix::named("giop-tcp").unwrap();
         let verdicts = super::verdicts(&report(time, &[tcp])).to_string();
-        assert_eq!(verdicts.matches("unknown").count(), 9, "{verdicts}");
+        assert_eq!(verdicts.matches("unknown").count(), 13, "{verdicts}");
     }
 
     #[test]

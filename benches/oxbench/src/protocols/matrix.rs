@@ -11,6 +11,10 @@ use serde::Serialize;
 pub(crate) enum Transport {
     Tcp,
     Unix,
+    /// Shared memory, whose threads sleep at once.
+    Shared,
+    /// Shared memory, whose threads spin before they sleep.
+    Spinning,
     Memory,
 }
 
@@ -88,6 +92,37 @@ pub(crate) const MATRIX: &[Protocol] = &[
         Transport::Unix,
         "giop-lite-rt+unix://FILE",
     ),
+    row("giop-shm", Maker::Giop, Transport::Shared, "shm://FILE"),
+    row(
+        "giop-lite-shm",
+        Maker::GiopLite,
+        Transport::Shared,
+        "giop-lite+shm://FILE",
+    ),
+    row(
+        "giop-lite-rt-shm",
+        Maker::GiopLiteRt,
+        Transport::Shared,
+        "giop-lite-rt+shm://FILE",
+    ),
+    row(
+        "giop-shm-spin",
+        Maker::Giop,
+        Transport::Spinning,
+        "shm://FILE",
+    ),
+    row(
+        "giop-lite-shm-spin",
+        Maker::GiopLite,
+        Transport::Spinning,
+        "giop-lite+shm://FILE",
+    ),
+    row(
+        "giop-lite-rt-shm-spin",
+        Maker::GiopLiteRt,
+        Transport::Spinning,
+        "giop-lite-rt+shm://FILE",
+    ),
     row("giop-mem", Maker::Giop, Transport::Memory, "mem://oxbench"),
     row(
         "giop-lite-mem",
@@ -131,7 +166,24 @@ pub(crate) fn of(maker: Maker, transport: Transport) -> Option<&'static Protocol
     MATRIX.iter().find(fits)
 }
 
+/// All transports, in the order of the report.
+pub(crate) const TRANSPORTS: [Transport; 5] = [
+    Transport::Tcp,
+    Transport::Unix,
+    Transport::Shared,
+    Transport::Spinning,
+    Transport::Memory,
+];
+
+/// Microseconds that threads spin where they do.
+const SPIN: &str = "1000";
+
 impl Protocol {
+    /// Returns the environment of both sides.
+    pub(crate) fn environment(&self) -> Option<(&'static str, &'static str)> {
+        (self.transport == Transport::Spinning).then_some(("OXORB_SPIN", SPIN))
+    }
+
     pub(crate) fn is_ours(&self) -> bool {
         !matches!(self.maker, Maker::Raw | Maker::OmniOrb)
     }
@@ -152,6 +204,8 @@ impl fmt::Display for Transport {
         f.pad(match self {
             Transport::Tcp => "TCP",
             Transport::Unix => "UNIX sockets",
+            Transport::Shared => "shared memory",
+            Transport::Spinning => "shared memory, spinning",
             Transport::Memory => "memory",
         })
     }
@@ -174,7 +228,8 @@ mod tests {
                 |other: &Protocol| other.maker == row.maker && other.transport == row.transport;
             assert!(!MATRIX[..at].iter().any(same), "{row} is there twice");
             assert_eq!(named(row.name), Ok(row));
-            let file = row.transport == Transport::Unix;
+            let files = [Transport::Unix, Transport::Shared, Transport::Spinning];
+            let file = files.contains(&row.transport);
             assert_eq!(row.endpoint.contains(FILE), file, "{row}");
         }
         assert!(named("iiop").is_err());

@@ -67,6 +67,12 @@ impl Contender {
         placement: Placement,
         folder: &Folder,
     ) -> Result<Contender> {
+        if let (Transport::Spinning, Placement::Pinned { client, server }) =
+            (protocol.transport, placement)
+            && client == server
+        {
+            return Err("spinning takes a CPU for each side: --cpus 0,1".into());
+        }
         let omniorb = match protocol.maker {
             Maker::OmniOrb => Some(Cubits::build()?),
             _ => None,
@@ -111,7 +117,7 @@ impl Contender {
             (None, _) => "cubit-server",
         };
         let mut command = own_side(side)?;
-        command.arg(endpoint);
+        command.arg(endpoint).envs(self.protocol.environment());
         Ok(command)
     }
 
@@ -122,7 +128,8 @@ impl Contender {
             (None, _) => "cubit-client",
         };
         let mut command = own_side(side)?;
-        command.arg(Path::new(reference));
+        let environment = self.protocol.environment();
+        command.arg(Path::new(reference)).envs(environment);
         Ok(command)
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use plotters::prelude::*;
 
 use super::cube::Operation;
-use super::matrix::{Protocol, Transport};
+use super::matrix::{self, Protocol, Transport};
 use super::report::{CubeReport, Report, Row};
 use crate::Result;
 use crate::plot::{Area, Drawn, legend, page};
@@ -58,8 +58,8 @@ fn bars<'a>(cube: &CubeReport, panel: &Area<'a>) -> Drawn<'a> {
 }
 
 fn curves<'a>(report: &Report, area: &Area<'a>) -> Drawn<'a> {
-    let panels = area.split_evenly((1, 3));
-    let transports = [Transport::Tcp, Transport::Unix, Transport::Memory];
+    let panels = area.split_evenly((1, matrix::TRANSPORTS.len()));
+    let transports = matrix::TRANSPORTS;
     transports
         .into_iter()
         .zip(&panels)

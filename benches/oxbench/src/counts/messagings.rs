@@ -1,0 +1,166 @@
+//! Costs of a ping over each messaging: the light ones may take no more than GIOP of anything, and fewer instructions.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::{BOUNDS, Counts, Side};
+use crate::Result;
+use crate::peers::{self, Peer};
+use crate::protocols::matrix::{self, Maker, Protocol, Transport};
+
+/// Messagings over TCP, each to take fewer instructions than the one before it.
+const LIGHT: [Maker; 2] = [Maker::GiopLite, Maker::GiopLiteRt];
+
+/// Counts of a ping over GIOP and over each light messaging.
+#[derive(Debug, Serialize)]
+pub(super) struct Messagings {
+    rows: Vec<Row>,
+}
+
+#[derive(Debug, Serialize)]
+struct Row {
+    protocol: &'static str,
+    client: Side,
+    server: Side,
+}
+
+/// Counts the light messagings; `giop` was counted before.
+pub(super) fn count(giop: &Counts) -> Result<Messagings> {
+    let mut rows = vec![Row::of(over_tcp(Maker::Giop), giop)];
+    for maker in LIGHT {
+        let protocol = over_tcp(maker);
+        let contender = peers::prepare(Peer::OxOrb)?.at(protocol.endpoint.to_owned());
+        rows.push(Row::of(protocol, &super::count(&contender)?));
+    }
+    Ok(Messagings { rows })
+}
+
+fn over_tcp(maker: Maker) -> &'static Protocol {
+    matrix::of(maker, Transport::Tcp).expect("every messaging has a row over TCP")
+}
+
+impl Messagings {
+    /// A sentence for each bound that is broken.
+    pub(super) fn broken(&self) -> Vec<String> {
+        let each = self.rows.iter().skip(1).flat_map(Row::above);
+        let pairs = self.rows.windows(2).filter_map(|pair| {
+            let [heavier, lighter] = pair else {
+                return None;
+            };
+            let (more, less) = (heavier.instructions()?, lighter.instructions()?);
+            (less >= more).then(|| {
+                format!(
+                    "{less:.0} instructions of both sides over {}, {more:.0} over {}",
+                    lighter.protocol, heavier.protocol
+                )
+            })
+        });
+        each.chain(pairs).collect()
+    }
+}
+
+impl Row {
+    fn of(protocol: &'static Protocol, counts: &Counts) -> Row {
+        Row {
+            protocol: protocol.name,
+            client: counts.client.clone(),
+            server: counts.server.clone(),
+        }
+    }
+
+    /// Returns the instructions of both sides where they can be counted.
+    fn instructions(&self) -> Option<f64> {
+        Some(self.client.instructions? + self.server.instructions?)
+    }
+
+    /// A sentence for each bound of a ping that is broken.
+    fn above(&self) -> Vec<String> {
+        let sides = [
+            ("client", &self.client, BOUNDS.client_instructions),
+            ("server", &self.server, BOUNDS.server_instructions),
+        ];
+        let broken = sides.into_iter().flat_map(|(name, side, instructions)| {
+            side.above(
+                &format!("{name} over {}", self.protocol),
+                &BOUNDS,
+                instructions,
+            )
+        });
+        broken.collect()
+    }
+}
+
+impl fmt::Display for Messagings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "per ping, by messaging:")?;
+        for Row {
+            protocol,
+            client,
+            server,
+        } in &self.rows
+        {
+            write!(f, "  {protocol:17}")?;
+            for (name, side) in [("client", client), ("server", server)] {
+                let number = |count: Option<f64>, digits| match count {
+                    Some(count) => format!("{count:.digits$}"),
+                    None => "unknown".into(),
+                };
+                write!(
+                    f,
+                    "  {name} {:>4} instructions, {} allocations, {} system calls",
+                    number(side.instructions, 0),
+                    number(side.allocations, 3),
+                    number(side.system_calls_in_all(), 3),
+                )?;
+            }
+            writeln!(f)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn broken(instructions: [f64; 3]) -> Vec<String> {
+        let makers = [Maker::Giop].into_iter().chain(LIGHT);
+        let row = |(maker, instructions)| Row {
+            protocol: over_tcp(maker).name,
+            client: Side {
+                allocations: Some(0.0),
+                system_calls: None,
+                instructions: Some(instructions),
+            },
+            server: Side {
+                instructions: Some(1000.0),
+                ..Side::default()
+            },
+        };
+        let rows = makers.zip(instructions).map(row).collect();
+        Messagings { rows }.broken()
+    }
+
+    #[test]
+    fn each_messaging_is_to_be_lighter_than_the_one_before() {
+        assert_eq!(broken([1400.0, 1300.0, 1200.0]), [""; 0]);
+        assert_eq!(
+            broken([1400.0, 1400.0, 1200.0]),
+            ["2400 instructions of both sides over giop-lite-tcp, 2400 over giop-tcp"]
+        );
+        assert_eq!(
+            broken([1400.0, 1200.0, 1201.0]),
+            ["2201 instructions of both sides over giop-lite-rt-tcp, 2200 over giop-lite-tcp"]
+        );
+    }
+
+    #[test]
+    fn the_light_messagings_keep_the_bounds_of_a_ping() {
+        let above = broken([4000.0, 3000.0, 1000.0]);
+        assert_eq!(
+            above,
+            ["3000.000 instructions on the client over giop-lite-tcp, 1500 allowed"]
+        );
+    }
+}

@@ -2,6 +2,7 @@
 //!
 //! | Rule | Where |
 //! |---|---|
+//! | how many files import each other in a cycle | [`cycles`] |
 //! | who may depend on whom | [`direction`] |
 //! | links of pages lead somewhere | [`links`] |
 //! | what every package says about itself | [`manifest`] |
@@ -11,6 +12,7 @@
 //!
 //! Each rule is a function from a file or the package list to findings; its tests show that it can fail.
 
+mod cycles;
 mod direction;
 mod errors;
 mod links;
@@ -102,6 +104,7 @@ fn check(workspace: &Path) -> Result<Vec<Finding>, String> {
     findings.extend(safety::check_roots(workspace, &metadata.packages));
     let files = files(workspace)?;
     findings.extend(sides::check(workspace, &files));
+    findings.extend(cycles::check(workspace, &files));
     for file in files {
         // What is not text, or was deleted and not yet committed, has no rules.
         if let Ok(text) = std::fs::read_to_string(workspace.join(&file)) {

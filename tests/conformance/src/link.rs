@@ -43,6 +43,7 @@ macro_rules! link {
                 a_slow_reader_cannot_stretch_a_write,
                 close_wakes_a_reader,
                 close_read_wakes_a_reader_and_keeps_writing,
+                close_read_lets_the_peer_wait,
                 after_close_read_nothing_is_read,
                 a_closed_link_reads_0_and_refuses_to_write,
                 the_peer_reads_what_was_under_way_and_then_0,
@@ -253,6 +254,19 @@ pub fn close_read_wakes_a_reader_and_keeps_writing((a, b): Pair) {
     wakes_a_reader(&b, || b.close_read());
     send(&b, b"goodbye");
     assert_eq!(receive(&a, 7), b"goodbye");
+}
+
+/// Checks that a reader which waits while the peer calls `close_read` is woken by what the peer writes then.
+pub fn close_read_lets_the_peer_wait((a, b): Pair) {
+    thread::scope(|scope| {
+        let reader = scope.spawn(|| receive(&a, 7));
+        // Long enough that it sleeps in whatever way is its last.
+        thread::sleep(Duration::from_millis(50));
+        b.close_read();
+        thread::sleep(Duration::from_millis(20));
+        send(&b, b"goodbye");
+        assert_eq!(reader.join().unwrap(), b"goodbye");
+    });
 }
 
 /// Checks that reads after `close_read` return 0 whatever arrived.

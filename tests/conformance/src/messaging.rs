@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use oxorb_cdr::{ByteOrder, Decode as _, Encoder};
 use oxorb_giop::{
-    Alias, Frame, FrameContext, Inbox, Limits, LocateStatus, Message, MessageType, Reply,
+    Alias, Frame, FrameContext, Head, Inbox, Limits, LocateStatus, Message, MessageType, Reply,
     ReplyStatus, Request, RequestHeader, Response, Target, TargetAddress, Terms, Violation, Wire,
 };
 use oxorb_object::{ServiceContext, SystemException, Version};
@@ -44,6 +44,7 @@ macro_rules! messaging {
                 an_alias_is_known_to_all_readers_of_a_connection,
                 an_unknown_alias_is_refused,
                 aliases_are_bounded,
+                usual_messages_are_like_any_others,
             );
         }
     };
@@ -521,7 +522,7 @@ pub fn an_alias_is_known_to_all_readers_of_a_connection(wire: Wire) {
     if wire.needs().aliases == 0 {
         return;
     }
-    let reading = oxorb_giop::Reading::of(wire, &limits).expect("not GIOP");
+    let reading = oxorb_giop::Reading::of(wire).expect("not GIOP");
     let inbox = || Inbox::new(&limits).continuing(Some(&reading));
     let (mut first, mut second, mut off) = (inbox(), inbox(), Inbox::new(&limits));
     feed(&mut first, &aliased(wire, ByteOrder::NATIVE, 1, false));
@@ -577,6 +578,80 @@ pub fn aliases_are_bounded(wire: Wire) {
     if aliases < u16::MAX {
         feed(&mut inbox, &aliased(wire, ByteOrder::NATIVE, aliases, true));
         assert!(inbox.poll().is_err());
+    }
+}
+
+/// Checks that requests begun by the head of an earlier one, and replies read by their form, are what the general way
+/// writes and reads, in a protocol whose usual messages have a form.
+pub fn usual_messages_are_like_any_others(wire: Wire) {
+    let Some(form) = wire.form() else {
+        return;
+    };
+    for order in orders(wire) {
+        for body in [b"".as_slice(), b"arguments"] {
+            let mut e = encoder(wire, order);
+            let begun = wire.begin_request(&mut e, &plain(7));
+            let head = Head::of(&e, begun).expect("short names have a head");
+            let mut e = encoder(wire, order);
+            let begun = head.begin(&mut e, form, 0x0102_0304);
+            e.copy_octets(body);
+            form.finish(&mut e, begun).unwrap();
+            assert_eq!(e.finish().to_vec(), request(wire, order, 0x0102_0304, body));
+        }
+    }
+    let write = |order, id, status, contexts: &[ServiceContext<'_>], body: &[u8]| {
+        let mut e = encoder(wire, order);
+        let begun = wire.begin_reply(&mut e, id, status, contexts);
+        e.copy_octets(body);
+        wire.finish(&mut e, begun).unwrap();
+        e.finish().to_vec()
+    };
+    let announced = |octets: &[u8]| {
+        let mut inbox = inbox(wire, &Limits::default());
+        assert!(inbox.is_clear());
+        feed(&mut inbox, octets);
+        inbox.announce_reply(form, 7).then(|| {
+            let reply = Reply::parse(&inbox.frame()).unwrap();
+            assert_eq!((reply.id, reply.status), (7, ReplyStatus::NO_EXCEPTION));
+            assert!(reply.contexts.is_empty());
+            assert_eq!(reply.body, usize::from(form.body));
+            assert_eq!(inbox.frame().bytes, octets);
+        })
+    };
+    let context = [ServiceContext {
+        id: 0x4f58_0001,
+        data: &[1, 2, 3],
+    }];
+    for body in [b"".as_slice(), b"results"] {
+        let usual = write(ByteOrder::NATIVE, 7, ReplyStatus::NO_EXCEPTION, &[], body);
+        assert!(announced(&usual).is_some());
+        // Another id, not whole, more than one message, and what is none.
+        let other = write(ByteOrder::NATIVE, 8, ReplyStatus::NO_EXCEPTION, &[], body);
+        assert!(announced(&other).is_none());
+        assert!(announced(&[&usual[..], &usual].concat()).is_none());
+        assert!(announced(&usual[..usual.len() - 1]).is_none());
+        // Whatever is not as it should be is left to the general way.
+        for at in 0..usize::from(form.body) {
+            let mut damaged = usual.clone();
+            damaged[at] ^= 0x41;
+            let parsed = Frame::parse_in(&damaged, FrameContext::of(wire).as_ref())
+                .and_then(|frame| Reply::parse(&frame).map(|reply| (reply.id, reply.status)));
+            if parsed != Ok((7, ReplyStatus::NO_EXCEPTION)) {
+                assert!(announced(&damaged).is_none(), "octet {at}");
+            }
+        }
+        let exception = write(ByteOrder::NATIVE, 7, ReplyStatus::USER_EXCEPTION, &[], body);
+        assert!(announced(&exception).is_none());
+        if !wire.needs().no_contexts {
+            let more = write(
+                ByteOrder::NATIVE,
+                7,
+                ReplyStatus::NO_EXCEPTION,
+                &context,
+                body,
+            );
+            assert!(announced(&more).is_none());
+        }
     }
 }
 

@@ -81,7 +81,6 @@ const PLACES: &[(&str, usize)] = &[
     ("core/src/client/writer", SEND),
     ("core/src/concurrency", THREADS),
     ("core/src/conn/", READ),
-    ("core/src/conn/write", SEND),
     ("core/src/held", REFERENCES),
     ("core/src/preconnect", CLIENT),
     ("core/src/protocol", REFERENCES),
@@ -103,7 +102,7 @@ const PLACES: &[(&str, usize)] = &[
     ("core/src/server/reserve", THREADS),
     ("core/src/server/side_by_side", THREADS),
     ("core/src/server/sink", SEND),
-    ("core/src/server/stand_in", THREADS),
+    ("core/src/server/takeover", THREADS),
     ("core/src/server/threadpool", THREADS),
     ("dispatch/src/", THREADS),
     ("giop/src/", PROCESS),
@@ -112,7 +111,6 @@ const PLACES: &[(&str, usize)] = &[
     ("giop/src/header", READ),
     ("giop/src/inbox", READ),
     ("giop/src/order", SEND),
-    ("giop/src/write", SEND),
     ("lite/src/", PROCESS),
     ("object/src/", REFERENCES),
     ("orb/src/", REST),
@@ -122,6 +120,7 @@ const PLACES: &[(&str, usize)] = &[
     ("sys/src/", TRANSPORT),
     ("transport/src/", TRANSPORT),
     ("uiop/src/", TRANSPORT),
+    ("shm/src/", TRANSPORT),
 ];
 
 /// Names of files and folders of tests, models and fuzzing.

@@ -22,7 +22,7 @@ struct Layer {
     why: &'static str,
 }
 
-const LAYERS: [Layer; 36] = [
+const LAYERS: [Layer; 37] = [
     Layer {
         package: "oxorb-cdr",
         uses: &[],
@@ -79,6 +79,17 @@ const LAYERS: [Layer; 36] = [
         why: "a protocol is a transport, messages and a profile: what core joins, and no application uses",
     },
     Layer {
+        package: "oxorb-shm",
+        uses: &[
+            "oxorb-object",
+            "oxorb-sys",
+            "oxorb-transport",
+            "oxorb-core",
+            "oxorb-uiop",
+        ],
+        why: "as oxorb-uiop, at whose sockets both sides meet",
+    },
+    Layer {
         package: "oxorb-poa",
         uses: &[
             "oxorb-cdr",
@@ -107,6 +118,7 @@ const LAYERS: [Layer; 36] = [
             "oxorb-dispatch",
             "oxorb-lite",
             "oxorb-uiop",
+            "oxorb-shm",
         ],
         why: "the facade shows the run-time crates and no compiler",
     },

@@ -52,14 +52,14 @@ const PARTS: [Part; 6] = [
 ];
 
 /// Names that the files of a place may use all the same: at most ten, each with its reason on [`PAGE`].
-const EXCEPTIONS: [(&str, &str); 4] = [
-    ("client/", "Orb"),
-    ("client/", "WeakOrb"),
-    ("server/", "Orb"),
-    ("server/", "WeakOrb"),
-];
+const EXCEPTIONS: [(&str, &str); 2] = [("client/", "Orb"), ("server/", "Orb")];
 
-/// Checks all files of the crate, and that each exception is needed and explained.
+/// A parameter that takes the whole ORB, and the most lines that have it: they only become fewer. Most functions need a
+/// part of it.
+const WHOLE: &str = "orb: &Orb";
+const WHOLES: usize = 34;
+
+/// Checks all files of the crate, that few functions take the whole ORB, and that each exception is needed and explained.
 pub(super) fn check(workspace: &Path, files: &[String]) -> Vec<Finding> {
     let read = |file: &str| std::fs::read_to_string(workspace.join(file)).unwrap_or_default();
     let exported = exported(&read(&format!("{ROOT}lib.rs")));
@@ -68,6 +68,8 @@ pub(super) fn check(workspace: &Path, files: &[String]) -> Vec<Finding> {
     for file in files.iter().filter(|file| file.starts_with(ROOT)) {
         findings.extend(check_file(file, &read(file), &exported, &mut used));
     }
+    let of_crate = files.iter().filter(|file| file.starts_with(ROOT));
+    findings.extend(check_wholes(of_crate.map(|file| wholes(&read(file))).sum()));
     let page = read(PAGE);
     for (place, name) in EXCEPTIONS {
         let explained = |line: &str| {
@@ -123,6 +125,20 @@ fn check_file(
         }
     }
     findings
+}
+
+/// Returns the number of lines whose code takes the whole ORB.
+fn wholes(text: &str) -> usize {
+    text.lines()
+        .filter(|line| code(line).contains(WHOLE))
+        .count()
+}
+
+fn check_wholes(lines: usize) -> Option<Finding> {
+    let what = format!(
+        "{lines} lines have `{WHOLE}`, and may be {WHOLES}: take `&Shared`, `&Options` or what is needed of a half"
+    );
+    (lines > WHOLES).then(|| Finding::error(ROOT, None, what))
 }
 
 /// Whether a file is compiled for tests alone.
@@ -269,6 +285,16 @@ mod tests {
         assert_eq!((told, used), (vec![], vec![("client/", "Orb")]));
         assert_eq!(found("conn/turn.rs", "use crate::Orb;").len(), 1);
         assert_eq!(found("policy/set.rs", "use crate::Orb;").len(), 1);
+    }
+
+    #[test]
+    fn more_functions_that_take_the_whole_orb_are_found() {
+        assert_eq!(
+            wholes("fn f(orb: &Orb) {}\n// orb: &Orb\nfn g(orb: &impl Host) {}\n"),
+            1
+        );
+        assert_eq!(check_wholes(WHOLES), None);
+        assert!(check_wholes(WHOLES + 1).is_some_and(|found| found.is_error));
     }
 
     #[test]

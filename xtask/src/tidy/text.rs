@@ -37,6 +37,9 @@ pub(super) fn check(file: &str, text: &str) -> Vec<Finding> {
     {
         findings.extend(outside_world(file, text));
     }
+    if is_timed(file) {
+        findings.extend(other_clocks(file, text));
+    }
     findings
 }
 
@@ -154,6 +157,34 @@ fn outside_world(file: &str, text: &str) -> Vec<Finding> {
     .collect()
 }
 
+/// Whether time in the file is that of `clock.rs`: the join, but for the seam and the worlds in its place.
+fn is_timed(file: &str) -> bool {
+    let beside = ["clock.rs", "simulation/", "model/"];
+    file.strip_prefix("crates/core/src/")
+        .is_some_and(|rest| !beside.iter().any(|beside| rest.starts_with(beside)))
+}
+
+/// Readings of time that a simulation does not see.
+fn other_clocks(file: &str, text: &str) -> Vec<Finding> {
+    const READ: [&str; 6] = [
+        "Instant::now()",
+        "SystemTime::now()",
+        ".elapsed()",
+        "sys::clock::monotonic",
+        "sys::clock::coarse",
+        "std::thread::sleep",
+    ];
+    let code_ends = text.find("\n#[cfg(test)]\nmod ").unwrap_or(text.len());
+    lines_where(&text[..code_ends], |line| {
+        READ.iter().any(|name| code(line).contains(name))
+    })
+    .map(|line| {
+        let what = "core reads time by crate::clock, and sleeps by crate::sync::thread";
+        Finding::error(file, line, what)
+    })
+    .collect()
+}
+
 /// Numbers, from 1, of the lines that are so.
 fn lines_where(text: &str, is_so: impl Fn(&str) -> bool) -> impl Iterator<Item = usize> {
     text.lines()
@@ -176,6 +207,14 @@ mod tests {
     #[test]
     fn clean_code_passes() {
         assert_eq!(broken("crates/core/src/a.rs", "//! A.\n\nfn f() {}\n"), []);
+    }
+
+    #[test]
+    fn other_clocks_of_the_join_are_found() {
+        let text = "//! A.\n\nfn f() {\n    let now = Instant::now();\n}\n";
+        assert_eq!(broken("crates/core/src/client/a.rs", text).len(), 1);
+        assert_eq!(broken("crates/core/src/clock.rs", text), []);
+        assert_eq!(broken("crates/transport/src/a.rs", text), []);
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //! OS side      sys -> rt -> transport -----+-> core -> poa -> orb -> cli
 //! no stubs     core -> dynamic -> orb;  idl and dynamic -> idltypes -> cli
 //! services     orb and idltypes -> ifr -> cli;  orb -> naming -> cli;  store -> ifr, naming;  orb -> otel
+//! events       dispatch -> delivery -> event, notify -> cli;  dynamic -> filter -> notify;  mcap -> cli
 //! ```
 
 use std::path::Path;
@@ -22,7 +23,7 @@ struct Layer {
     why: &'static str,
 }
 
-const LAYERS: [Layer; 37] = [
+const LAYERS: [Layer; 42] = [
     Layer {
         package: "oxorb-cdr",
         uses: &[],
@@ -183,6 +184,31 @@ const LAYERS: [Layer; 37] = [
         why: "a service is an application",
     },
     Layer {
+        package: "oxorb-delivery",
+        uses: &["oxorb-sys", "oxorb-rt", "oxorb-sched", "oxorb-dispatch"],
+        why: "queues and threads between suppliers and consumers: it sees neither ORB nor event",
+    },
+    Layer {
+        package: "oxorb-filter",
+        uses: &["oxorb-cdr", "oxorb-object", "oxorb-dynamic"],
+        why: "a language of filters reads values; who asks and who answers is nothing to it",
+    },
+    Layer {
+        package: "oxorb-mcap",
+        uses: &[],
+        why: "a file format knows nothing of what is recorded",
+    },
+    Layer {
+        package: "oxorb-event",
+        uses: &["oxorb", "oxorb-delivery", "oxorb-sched", "oxorb-scheduler"],
+        why: "a service is an application",
+    },
+    Layer {
+        package: "oxorb-notify",
+        uses: &["oxorb", "oxorb-delivery", "oxorb-filter", "oxorb-store"],
+        why: "a service is an application",
+    },
+    Layer {
         package: "oxorb-otel",
         uses: &["oxorb"],
         why: "interceptors are part of an application",
@@ -192,11 +218,14 @@ const LAYERS: [Layer; 37] = [
         uses: &[
             "oxorb",
             "oxorb-dynamic",
+            "oxorb-event",
             "oxorb-idl",
             "oxorb-idlgen",
             "oxorb-idltypes",
             "oxorb-ifr",
+            "oxorb-mcap",
             "oxorb-naming",
+            "oxorb-notify",
             "oxorb-sched",
             "oxorb-scheduler",
             "oxorb-store",
@@ -240,6 +269,7 @@ const LAYERS: [Layer; 37] = [
         package: "oxbench",
         uses: &[
             "oxorb",
+            "oxorb-event",
             "oxorb-naming",
             "oxorb-sched",
             "oxorb-sys",

@@ -10,6 +10,7 @@ use oxorb_sys::{descriptor, poll, socket};
 use oxorb_transport::{Acceptor, Endpoint, Link, ListenError};
 use oxorb_uiop::Listening;
 
+use crate::segment::Sizes;
 use crate::{Place, SCHEME, ShmLink, greeting};
 
 /// Time that a client has to greet. It does so with its next system call.
@@ -24,8 +25,8 @@ const MAX_UNGREETED: usize = 64;
 #[derive(Debug)]
 pub struct ShmAcceptor {
     socket: Listening,
-    /// Size of the largest rings that clients may bring.
-    max_ring: u32,
+    /// Sizes of the largest memory that clients may bring.
+    max: Sizes,
     /// Clients that have not greeted yet, in the order they came. Whoever accepts holds it: one thread
     /// at a time.
     waiting: Mutex<VecDeque<(OwnedFd, Instant)>>,
@@ -45,7 +46,7 @@ impl ShmAcceptor {
             advice: None,
         })?;
         Ok(Self {
-            max_ring: Place::of(endpoint).ring,
+            max: Place::of(endpoint).sizes(),
             socket: listening,
             waiting: Mutex::default(),
         })
@@ -56,10 +57,10 @@ impl ShmAcceptor {
     /// # Errors
     /// When the system has no descriptor or memory left, and the client is lost: whoever accepts makes room for others.
     fn greeted(&self, client: OwnedFd) -> io::Result<Client> {
-        match greeting::receive(&client, self.max_ring) {
-            Ok((memory, ring)) => {
+        match greeting::receive(&client, self.max) {
+            Ok((memory, sizes)) => {
                 let server = self.socket.address().clone();
-                let link = ShmLink::accepted(client, memory, ring, server);
+                let link = ShmLink::accepted(client, memory, sizes, server);
                 Ok(link.map_or(Client::Nobody, Client::Link))
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Client::Silent(client)),

@@ -9,32 +9,32 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use oxorb_sys::shared::Shared;
 use oxorb_sys::unix;
 
-use crate::place::is_ring;
-use crate::segment;
+use crate::place::{are_blocks, is_ring};
+use crate::segment::{self, Sizes};
 
-/// Octets of a greeting: the word, the version of the memory's layout, the size of a ring; numbers in
-/// little-endian order.
-const OCTETS: usize = 16;
+/// Octets of a greeting: the word, the version of the memory's layout, the sizes of a ring and of the
+/// blocks of a direction; numbers in little-endian order.
+const OCTETS: usize = 20;
 const WORD: &[u8; 8] = b"OxORBshm";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Memory of a client that has not met its server yet.
 pub(crate) struct Greeting {
     pub(crate) memory: Shared,
-    pub(crate) ring: u32,
+    pub(crate) sizes: Sizes,
     descriptor: OwnedFd,
 }
 
 impl Greeting {
-    /// Makes memory with rings of a size.
+    /// Makes memory of these sizes.
     ///
     /// # Errors
     /// When the system has no memory or descriptor left.
-    pub(crate) fn new(ring: u32) -> io::Result<Self> {
-        let (memory, descriptor) = segment::create(ring)?;
+    pub(crate) fn new(sizes: Sizes) -> io::Result<Self> {
+        let (memory, descriptor) = segment::create(sizes)?;
         Ok(Self {
             memory,
-            ring,
+            sizes,
             descriptor,
         })
     }
@@ -44,39 +44,40 @@ impl Greeting {
     /// # Errors
     /// When the server is gone.
     pub(crate) fn send(&self, socket: &OwnedFd) -> io::Result<()> {
-        unix::send_descriptor(socket, &write(self.ring), self.descriptor.as_fd())
+        unix::send_descriptor(socket, &write(self.sizes), self.descriptor.as_fd())
     }
 }
 
-fn write(ring: u32) -> [u8; OCTETS] {
+fn write(sizes: Sizes) -> [u8; OCTETS] {
     let mut octets = [0; OCTETS];
     octets[..8].copy_from_slice(WORD);
     octets[8..12].copy_from_slice(&VERSION.to_le_bytes());
-    octets[12..].copy_from_slice(&ring.to_le_bytes());
+    octets[12..16].copy_from_slice(&sizes.ring.to_le_bytes());
+    octets[16..].copy_from_slice(&sizes.blocks.to_le_bytes());
     octets
 }
 
-/// Takes the greeting of a client, and maps the memory that came with it: the size of its rings, too.
+/// Takes the greeting of a client, and maps the memory that came with it: its sizes, too, which are at most `max`.
 /// Never waits.
 ///
 /// # Errors
 /// [`io::ErrorKind::WouldBlock`] when it is not there yet. [`io::ErrorKind::InvalidData`] in words, or
 /// another error, when this is no client to talk with.
-pub(crate) fn receive(socket: &OwnedFd, max_ring: u32) -> io::Result<(Shared, u32)> {
+pub(crate) fn receive(socket: &OwnedFd, max: Sizes) -> io::Result<(Shared, Sizes)> {
     // One octet more than a greeting has: the client sends nothing behind it.
     let mut octets = [0; OCTETS + 1];
     let (count, descriptor) = unix::receive_descriptor(socket, &mut octets)?;
-    let ring = read(&octets[..count.min(OCTETS)], max_ring)
+    let sizes = read(&octets[..count.min(OCTETS)], max)
         .map_err(|why| io::Error::new(io::ErrorKind::InvalidData, why))?;
     let descriptor = descriptor.ok_or_else(|| {
         let why = "no memory came with the greeting";
         io::Error::new(io::ErrorKind::InvalidData, why)
     })?;
-    Ok((segment::open(descriptor, ring)?, ring))
+    Ok((segment::open(descriptor, sizes)?, sizes))
 }
 
-/// Reads the octets of a greeting; the size of a ring.
-pub(crate) fn read(octets: &[u8], max_ring: u32) -> Result<u32, String> {
+/// Reads the octets of a greeting: the sizes, which are at most `max`.
+pub(crate) fn read(octets: &[u8], max: Sizes) -> Result<Sizes, String> {
     let Some((word, rest)) = octets.split_first_chunk::<8>() else {
         return Err(format!(
             "a greeting has {OCTETS} octets, and not {}",
@@ -87,7 +88,7 @@ pub(crate) fn read(octets: &[u8], max_ring: u32) -> Result<u32, String> {
         let octets = rest.get(at..at + 4)?.try_into().ok()?;
         Some(u32::from_le_bytes(octets))
     };
-    let (Some(version), Some(ring)) = (number(0), number(4)) else {
+    let (Some(version), Some(ring), Some(blocks)) = (number(0), number(4), number(8)) else {
         return Err(format!(
             "a greeting has {OCTETS} octets, and not {}",
             octets.len()
@@ -96,13 +97,20 @@ pub(crate) fn read(octets: &[u8], max_ring: u32) -> Result<u32, String> {
     if word != WORD || version != VERSION {
         return Err("the client speaks something else".to_owned());
     }
-    match is_ring(ring) && ring <= max_ring {
-        true => Ok(ring),
-        false => Err(format!(
-            "rings of {ring} octets; this endpoint takes powers of two from {} to {max_ring} (ring=)",
-            crate::MIN_RING
-        )),
+    if !is_ring(ring) || ring > max.ring {
+        return Err(format!(
+            "rings of {ring} octets; this endpoint takes powers of two from {} to {} (ring=)",
+            crate::MIN_RING,
+            max.ring
+        ));
     }
+    if !are_blocks(blocks) || blocks > max.blocks {
+        return Err(format!(
+            "blocks of {blocks} octets; this endpoint takes multiples of 4096 to {} (blocks=)",
+            max.blocks
+        ));
+    }
+    Ok(Sizes { ring, blocks })
 }
 
 #[cfg(test)]
@@ -111,16 +119,22 @@ mod tests {
 
     #[test]
     fn a_greeting_is_read_as_it_was_written_and_nothing_else_is() {
-        let octets = write(8192);
-        assert_eq!(read(&octets, 8192), Ok(8192));
-        assert!(read(&octets, 4096).unwrap_err().contains("ring="));
+        let (ring, blocks) = (8192, 4096);
+        let sizes = Sizes { ring, blocks };
+        let octets = write(sizes);
+        assert_eq!(read(&octets, sizes), Ok(sizes));
+        let smaller = Sizes { ring: 4096, blocks };
+        assert!(read(&octets, smaller).unwrap_err().contains("ring="));
+        let without = Sizes { ring, blocks: 0 };
+        assert!(read(&octets, without).unwrap_err().contains("blocks="));
+        assert_eq!(read(&write(without), sizes), Ok(without));
         for length in 0..OCTETS {
-            assert!(read(&octets[..length], 8192).is_err());
+            assert!(read(&octets[..length], sizes).is_err());
         }
-        for (at, octet) in [(0, b'o'), (8, 2), (12, 1), (15, 0xff)] {
+        for (at, octet) in [(0, b'o'), (8, 1), (12, 1), (15, 0xff), (16, 1), (19, 0xff)] {
             let mut bad = octets;
             bad[at] = octet;
-            assert!(read(&bad, 8192).is_err(), "{at}");
+            assert!(read(&bad, sizes).is_err(), "{at}");
         }
     }
 }

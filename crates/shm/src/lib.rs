@@ -32,6 +32,7 @@ use oxorb_object::profile_tag;
 use oxorb_transport::Scheme;
 
 mod accept;
+mod blocks;
 #[doc(hidden)]
 pub mod fuzz;
 mod greeting;
@@ -39,13 +40,15 @@ mod link;
 mod place;
 mod ring;
 mod segment;
+mod splices;
 mod time;
 mod transport;
 mod watch;
+mod write;
 
 pub use accept::ShmAcceptor;
 pub use link::{MAX_SPIN, ShmLink};
-pub use place::{DEFAULT_RING, MAX_RING, MIN_RING, Place};
+pub use place::{DEFAULT_BLOCKS, DEFAULT_RING, MAX_BLOCKS, MAX_RING, MIN_RING, Place};
 pub use transport::Shm;
 
 /// The scheme of addresses in shared memory: `shm:/run/bank`, `shm:@abstract`,

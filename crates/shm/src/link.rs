@@ -2,7 +2,6 @@
 
 use std::hint;
 use std::io::{self, IoSlice};
-use std::mem;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -14,55 +13,56 @@ use oxorb_sys::socket::{self, Shutdown};
 use oxorb_sys::unix::{self, Credentials};
 use oxorb_transport::{Facts, Link, PeerId, Properties, WriteError};
 
-use crate::ring::{ASLEEP, AWAKE, Direction, Reader, Told, WATCHED, Writer, broken};
-use crate::segment::{self, Segment};
+use crate::blocks::Blocks;
+use crate::ring::{ASLEEP, AWAKE, Direction, Reader, WATCHED, Writer, broken};
+use crate::segment::{Segment, Sizes};
 use crate::time::{Clock, Timeout};
 use crate::watch::Watch;
+use crate::write::MANY;
 
 /// Longest time that a thread spins before it sleeps.
 pub const MAX_SPIN: Duration = Duration::from_millis(5);
 
 /// Time that a thread sleeps on a word of the memory before it looks after its peer, whose death wakes
 /// nobody there.
-const SLICE: Duration = Duration::from_millis(5);
-
-/// Octets that are shown to the peer at once: of a large message it reads the first while this end
-/// copies the next.
-const PIECE: u32 = 32 << 10;
+pub(crate) const SLICE: Duration = Duration::from_millis(5);
 
 /// Octets over the socket, with nothing behind them, after which the peer is taken for a hostile one.
 /// One now and then is ordinary: it came while the octets that it told of were read.
 const MAX_VAIN: u32 = 1000;
 
 /// Number of looks at the memory between two at the clock, while a thread spins.
-const LOOKS: u32 = 64;
+pub(crate) const LOOKS: u32 = 64;
 
 /// A connection over shared memory.
 ///
 /// # Real-time cost
 ///
 /// A read that finds octets and a write that finds room are a copy and a fence each, and no system
-/// call, unless the peer sleeps: then one to wake it. A read that finds none spins for the time
+/// call, unless the peer sleeps: then one to wake it, also for a large payload, which lies in a block beside
+/// the ring while one is free. A read that finds none spins for the time
 /// that [`Properties::busy_poll`] says (not at all unless told), then sleeps on a word of the memory,
 /// and after 5 ms at the socket. Nothing allocates.
 #[derive(Debug)]
 pub struct ShmLink {
-    segment: Segment,
-    incoming: Reader,
-    outgoing: Writer,
-    socket: OwnedFd,
+    pub(crate) segment: Arc<Segment>,
+    pub(crate) incoming: Reader,
+    pub(crate) outgoing: Writer,
+    /// Of what goes out.
+    pub(crate) blocks: Arc<Blocks>,
+    pub(crate) socket: OwnedFd,
     watch: Watch,
     read_timeout: Timeout,
-    write_timeout: Timeout,
+    pub(crate) write_timeout: Timeout,
     /// Nanoseconds.
     spin: AtomicU64,
     closed: AtomicBool,
     /// This end reads no more.
     deaf: AtomicBool,
     /// The peer is gone without having said so.
-    gone: AtomicBool,
+    pub(crate) gone: AtomicBool,
     /// The peer does not want to be woken any more: it reads no more.
-    unheard: AtomicBool,
+    pub(crate) unheard: AtomicBool,
     /// Octets over the socket with nothing behind them, since octets came last.
     vain: AtomicU32,
     peer: PeerId,
@@ -71,7 +71,7 @@ pub struct ShmLink {
 }
 
 /// Ends that a peer has put to the directions of a connection, in a word of the segment.
-const CLOSED: u32 = 1;
+pub(crate) const CLOSED: u32 = 1;
 const DEAF: u32 = 2;
 
 impl ShmLink {
@@ -82,12 +82,12 @@ impl ShmLink {
     pub(crate) fn connected(
         socket: OwnedFd,
         memory: Shared,
-        ring: u32,
+        sizes: Sizes,
         server: Arc<str>,
     ) -> io::Result<Self> {
         Self::new(
             socket,
-            Segment::new(memory, ring),
+            Segment::new(memory, sizes),
             server,
             Direction::ToClient,
         )
@@ -100,12 +100,12 @@ impl ShmLink {
     pub(crate) fn accepted(
         socket: OwnedFd,
         memory: Shared,
-        ring: u32,
+        sizes: Sizes,
         server: Arc<str>,
     ) -> io::Result<Self> {
         Self::new(
             socket,
-            Segment::new(memory, ring),
+            Segment::new(memory, sizes),
             server,
             Direction::ToServer,
         )
@@ -120,9 +120,10 @@ impl ShmLink {
     ) -> io::Result<Self> {
         Ok(Self {
             peer: identity(unix::peer_credentials(&socket)?),
-            segment,
+            segment: Arc::new(segment),
             incoming: Reader::new(reads),
             outgoing: Writer::new(reads.other()),
+            blocks: Arc::new(Blocks::new(reads.other())),
             socket,
             watch: Watch::default(),
             read_timeout: Timeout::default(),
@@ -140,16 +141,16 @@ impl ShmLink {
     /// Returns the octets of memory that the connection takes, at most: its pages are taken from the
     /// system when octets come there for the first time.
     pub fn memory(&self) -> usize {
-        segment::octets(self.segment.ring())
+        self.segment.octets()
     }
 
-    fn spin(&self) -> Duration {
+    pub(crate) fn spin(&self) -> Duration {
         Duration::from_nanos(self.spin.load(Ordering::Relaxed))
     }
 
     /// Returns the ends that the peer has put to the connection.
     #[inline]
-    fn ended_by_peer(&self) -> u32 {
+    pub(crate) fn ended_by_peer(&self) -> u32 {
         // The peer reads what goes out.
         let word = self.outgoing.at.ended_by_reader();
         self.segment.word(word).load(Ordering::Acquire)
@@ -163,7 +164,7 @@ impl ShmLink {
 
     /// Whether nobody will read what is written.
     #[inline]
-    fn is_refused(&self) -> bool {
+    pub(crate) fn is_refused(&self) -> bool {
         self.closed.load(Ordering::Relaxed)
             || self.ended_by_peer() & (CLOSED | DEAF) != 0
             || self.gone.load(Ordering::Relaxed)
@@ -301,119 +302,6 @@ impl ShmLink {
         }
     }
 
-    /// Shows the peer what was put into the ring, from the octet with the number `from` on, and wakes it.
-    ///
-    /// # Errors
-    /// [`io::ErrorKind::BrokenPipe`] when it died before it read any of that.
-    #[inline]
-    fn publish(&self, from: u32) -> io::Result<()> {
-        match self.outgoing.publish(&self.segment) {
-            Told::Looks | Told::Woken => Ok(()),
-            Told::Watched if socket::ring(&self.socket).is_ok() => Ok(()),
-            told => self.nobody_told(told, from),
-        }
-    }
-
-    /// Nobody was woken: the peer may be dead, or on its way to sleep.
-    #[cold]
-    fn nobody_told(&self, told: Told, from: u32) -> io::Result<()> {
-        if self.ended_by_peer() & CLOSED != 0 {
-            // It lives, and a thread of it may be taking the octets: the read that follows finds the end.
-            return Ok(());
-        }
-        if poll::is_hung_up(&self.socket) {
-            self.gone.store(true, Ordering::Release);
-            if self.outgoing.is_unread(&self.segment, from) {
-                return Err(io::ErrorKind::BrokenPipe.into());
-            }
-        } else if told == Told::Watched {
-            self.unheard.store(true, Ordering::Relaxed);
-        }
-        Ok(())
-    }
-
-    /// A write that is large, or does not find the room at once.
-    #[inline(never)]
-    fn write_on(&self, slices: &[IoSlice<'_>]) -> Result<(), WriteError> {
-        let mut left: usize = slices.iter().map(|slice| slice.len()).sum();
-        let (mut written, mut put) = (0, 0);
-        let mut from = self.outgoing.tail();
-        let mut publish = |put: &mut u32, written: &mut usize| {
-            let published = self.publish(from);
-            published.map_err(|error| WriteError {
-                written: *written,
-                error,
-            })?;
-            *written += mem::take(put) as usize;
-            from = self.outgoing.tail();
-            Ok(())
-        };
-        let mut clock = None;
-        for mut rest in slices.iter().map(|slice| &**slice) {
-            while !rest.is_empty() {
-                let wanted = rest.len().min((PIECE - put) as usize);
-                let room = self.outgoing.room(&self.segment, wanted as u32);
-                let room = room.map_err(|error| WriteError { written, error })?;
-                if room == 0 {
-                    if put > 0 {
-                        publish(&mut put, &mut written)?;
-                    }
-                    let clock = clock.get_or_insert_with(|| Clock::new(&self.write_timeout));
-                    self.wait_for_room(left, clock)
-                        .map_err(|error| WriteError { written, error })?;
-                    continue;
-                }
-                let (piece, behind) = rest.split_at(wanted.min(room as usize));
-                self.outgoing.put(&self.segment, piece);
-                rest = behind;
-                left -= piece.len();
-                put += piece.len() as u32;
-                if put == PIECE {
-                    publish(&mut put, &mut written)?;
-                }
-            }
-        }
-        if put > 0 {
-            publish(&mut put, &mut written)?;
-        }
-        Ok(())
-    }
-
-    /// Waits until the ring has room for `octets`, or half of it is free.
-    fn wait_for_room(&self, octets: usize, clock: &mut Clock) -> io::Result<()> {
-        let half = self.segment.ring() / 2;
-        let wanted = u32::try_from(octets).map_or(half, |octets| octets.min(half));
-        let enough = || self.outgoing.room(&self.segment, wanted);
-        let spin = self.spin();
-        // Of the whole write: a peer that reads slowly cannot stretch it.
-        let until = clock.passed() + spin;
-        while !spin.is_zero() && clock.left(until).is_some() {
-            for _ in 0..LOOKS {
-                if enough()? >= wanted {
-                    return Ok(());
-                }
-                hint::spin_loop();
-            }
-        }
-        loop {
-            if self.is_refused() {
-                return Err(io::ErrorKind::BrokenPipe.into());
-            }
-            let Some(left) = clock.left(Duration::MAX) else {
-                return Err(io::ErrorKind::TimedOut.into());
-            };
-            if enough()? >= wanted {
-                return Ok(());
-            }
-            let over = || self.is_refused();
-            self.outgoing
-                .sleep(&self.segment, wanted, left.min(SLICE), over)?;
-            if enough()? < wanted && poll::is_hung_up(&self.socket) {
-                self.gone.store(true, Ordering::Release);
-            }
-        }
-    }
-
     /// Says that this end has ended something, and wakes who waits for it.
     fn end(&self, what: u32) {
         let word = self.incoming.at.ended_by_reader();
@@ -481,7 +369,7 @@ impl Link for ShmLink {
         if self.is_refused() {
             return Err(failed(io::ErrorKind::BrokenPipe.into()));
         }
-        if total > PIECE as usize {
+        if total >= MANY {
             return self.write_on(slices);
         }
         let room = self.outgoing.room(&self.segment, total as u32);

@@ -1,9 +1,11 @@
 //! Endpoints and addresses, and their grammar.
 
+use oxorb_sys::shared;
 use oxorb_transport::{Address, Endpoint, EndpointError, Part};
 use oxorb_uiop::{Name, OwnOption, read_urls};
 
 use crate::SCHEME;
+use crate::segment::Sizes;
 
 /// Octets of a ring, unless an endpoint says otherwise.
 pub const DEFAULT_RING: u32 = 128 << 10;
@@ -14,16 +16,23 @@ pub const MIN_RING: u32 = 4 << 10;
 /// Octets of the largest ring.
 pub const MAX_RING: u32 = 64 << 20;
 
+/// Octets of the blocks of each direction, unless an endpoint says otherwise.
+pub const DEFAULT_BLOCKS: u32 = 4 << 20;
+
+/// Octets of the blocks of each direction, at most.
+pub const MAX_BLOCKS: u32 = 256 << 20;
+
 /// The part of an [`Endpoint`] and of an address that shared memory understands.
 ///
 /// # Grammar
 ///
-/// That of UNIX sockets ([`oxorb_uiop::Place`]), and one option more. Addresses have the ring in front
-/// where it is not the default, since the client makes the memory.
+/// That of UNIX sockets ([`oxorb_uiop::Place`]), and two options more. Addresses have the sizes in front
+/// where they are not the default, since the client makes the memory.
 ///
 /// ```text
-/// option    = "ring=" number [ "K" | "M" ] | "mode=" octal | ( "allow=" | "deny=" ) who
-/// address   = "shm:" [ ring ":" ] ( path | "@" name )
+/// option    = "ring=" octets | "blocks=" octets | "mode=" octal | ( "allow=" | "deny=" ) who
+/// octets    = number [ "K" | "M" ]
+/// address   = "shm:" [ ring [ "+" blocks ] ":" ] ( path | "@" name )
 /// ```
 ///
 /// ```
@@ -42,19 +51,25 @@ pub struct Place {
     /// Octets of the ring of each direction: what clients make, and what a server takes at most. A
     /// power of two from [`MIN_RING`] to [`MAX_RING`].
     pub ring: u32,
+    /// Octets of memory for large payloads, of each direction, as with rings: a multiple of 4096 up to
+    /// [`MAX_BLOCKS`]. With 0 all payloads go through the rings.
+    pub blocks: u32,
 }
 
 const RING: &str = "ring";
+const BLOCKS: &str = "blocks";
 
 impl Place {
     /// Reads the place out of an endpoint that this transport made.
     pub fn of(endpoint: &Endpoint) -> Self {
-        let ring = endpoint.options.iter().find(|(name, _)| *name == RING);
+        let option = |which: &str| {
+            let found = endpoint.options.iter().find(|(name, _)| *name == which);
+            found.and_then(|(_, value)| octets(value))
+        };
         Self {
             name: oxorb_uiop::Place::of(endpoint).name,
-            ring: ring
-                .and_then(|(_, value)| octets(value))
-                .unwrap_or(DEFAULT_RING),
+            ring: option(RING).unwrap_or(DEFAULT_RING),
+            blocks: option(BLOCKS).unwrap_or(DEFAULT_BLOCKS),
         }
     }
 
@@ -67,44 +82,80 @@ impl Place {
             return Err(format!("{address} is no address in shared memory"));
         }
         let place = address.name();
-        let (ring, name) = match place.split_once(':') {
-            Some((ring, name)) if !place.starts_with(['/', '@']) => (Some(ring), name),
+        let (sizes, name) = match place.split_once(':') {
+            Some((sizes, name)) if !place.starts_with(['/', '@']) => (Some(sizes), name),
             _ => (None, place),
         };
-        let read = |ring| octets(ring).ok_or_else(|| format!("{ring} in {address}: {PROBLEM}"));
+        let (ring, blocks) = match sizes.map(|sizes| sizes.split_once('+')) {
+            Some(Some((ring, blocks))) => (Some(ring), Some(blocks)),
+            Some(None) => (sizes, None),
+            None => (None, None),
+        };
+        let ring = match ring {
+            None => DEFAULT_RING,
+            Some(text) => octets(text)
+                .filter(|ring| is_ring(*ring))
+                .ok_or_else(|| format!("{text} in {address}: {RINGS}"))?,
+        };
+        let blocks = match blocks {
+            None => DEFAULT_BLOCKS,
+            Some(text) => octets(text)
+                .filter(|blocks| are_blocks(*blocks))
+                .ok_or_else(|| format!("{text} in {address}: {MULTIPLES}"))?,
+        };
         Ok(Self {
-            ring: ring.map_or(Ok(DEFAULT_RING), read)?,
+            ring,
+            blocks,
             name: Name::read(name)?,
         })
     }
 
+    pub(crate) fn sizes(&self) -> Sizes {
+        Sizes {
+            ring: self.ring,
+            blocks: self.blocks,
+        }
+    }
+
     /// Returns the address of the place.
     pub fn address(&self) -> Address {
-        match self.ring {
-            DEFAULT_RING => self.name.address(SCHEME),
-            ring => Address::new(SCHEME, &format!("{ring}:{}", self.name)),
+        match (self.ring, self.blocks) {
+            (DEFAULT_RING, DEFAULT_BLOCKS) => self.name.address(SCHEME),
+            (ring, DEFAULT_BLOCKS) => Address::new(SCHEME, &format!("{ring}:{}", self.name)),
+            (ring, blocks) => Address::new(SCHEME, &format!("{ring}+{blocks}:{}", self.name)),
         }
     }
 }
 
-const PROBLEM: &str =
+const MULTIPLES: &str =
+    "the octets of blocks are a multiple of 4096 (4K) up to 268435456 (256M), as in blocks=16M";
+
+const RINGS: &str =
     "the octets of a ring are a power of two from 4096 (4K) to 67108864 (64M), as in ring=256K";
 
 /// Reads the notation of endpoints.
 pub(crate) fn url(text: Part<'_>) -> Result<Vec<Endpoint>, EndpointError> {
     let ring = OwnOption {
         name: RING,
-        read: |value| match octets(value.text()) {
+        read: |value| match octets(value.text()).filter(|ring| is_ring(*ring)) {
             Some(DEFAULT_RING) => Ok(None),
             Some(octets) => Ok(Some(octets.to_string())),
-            None => Err(value.error(PROBLEM)),
+            None => Err(value.error(RINGS)),
         },
     };
-    let all = "the options are ring, mode, allow and deny";
-    read_urls(text, SCHEME, &[ring], all)
+    let blocks = OwnOption {
+        name: BLOCKS,
+        read: |value| match octets(value.text()).filter(|blocks| are_blocks(*blocks)) {
+            Some(DEFAULT_BLOCKS) => Ok(None),
+            Some(octets) => Ok(Some(octets.to_string())),
+            None => Err(value.error(MULTIPLES)),
+        },
+    };
+    let all = "the options are ring, blocks, mode, allow and deny";
+    read_urls(text, SCHEME, &[ring, blocks], all)
 }
 
-/// Reads the size of a ring.
+/// Reads a size.
 fn octets(text: &str) -> Option<u32> {
     let (number, shift) = match text.strip_suffix(['K', 'k']) {
         Some(number) => (number, 10),
@@ -114,14 +165,17 @@ fn octets(text: &str) -> Option<u32> {
     };
     let digits = number.bytes().all(|it| it.is_ascii_digit());
     let number: u32 = number.parse().ok().filter(|_| digits)?;
-    number
-        .checked_mul(1 << shift)
-        .filter(|octets| is_ring(*octets))
+    number.checked_mul(1 << shift)
 }
 
 /// Whether rings may have that size.
 pub(crate) fn is_ring(octets: u32) -> bool {
     octets.is_power_of_two() && (MIN_RING..=MAX_RING).contains(&octets)
+}
+
+/// Whether the blocks of a direction may have that size together.
+pub(crate) fn are_blocks(octets: u32) -> bool {
+    octets.is_multiple_of(shared::HEADER as u32) && octets <= MAX_BLOCKS
 }
 
 #[cfg(test)]
@@ -160,7 +214,19 @@ mod tests {
             assert!(error.contains("power of two"), "{text}: {error}");
         }
         let error = read("/a|rings=4K").unwrap_err();
-        assert!(error.contains("ring, mode, allow and deny"), "{error}");
+        assert!(
+            error.contains("ring, blocks, mode, allow and deny"),
+            "{error}"
+        );
+        assert_eq!(read("/a").unwrap().blocks, DEFAULT_BLOCKS);
+        for (text, blocks) in [("0", 0), ("12K", 12 << 10), ("256M", MAX_BLOCKS)] {
+            let place = read(&format!("/a|blocks={text}")).unwrap();
+            assert_eq!((place.ring, place.blocks), (DEFAULT_RING, blocks));
+        }
+        for text in ["1", "4097", "257M", ""] {
+            let error = read(&format!("/a|blocks={text}")).unwrap_err();
+            assert!(error.contains("multiple of 4096"), "{text}: {error}");
+        }
         let error = read("a").unwrap_err();
         assert!(error.contains("shm:///a"), "{error}");
     }
@@ -173,6 +239,8 @@ mod tests {
             "shm:@name",
             "shm:8192:@a:b",
             "shm:/a:b",
+            "shm:131072+0:/run/a",
+            "shm:4096+8192:@a",
         ] {
             let address: Address = text.parse().unwrap();
             assert_eq!(Place::at(&address).unwrap().address(), address);
@@ -182,6 +250,8 @@ mod tests {
             ("shm:5:/a", "power of two"),
             ("shm:x:/a", "power of two"),
             ("shm:4096:", "missing"),
+            ("shm:4096+5:/a", "multiple of 4096"),
+            ("shm:+4096:/a", "power of two"),
             ("shm:", "missing"),
         ] {
             let error = Place::at(&text.parse().unwrap()).unwrap_err();

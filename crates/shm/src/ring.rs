@@ -1,5 +1,8 @@
 //! One direction of a connection: a ring of octets with one writer and one reader.
 //!
+//! Large payloads lie in blocks beside the ring. For such a splice the ring has one octet, which means
+//! nothing, at the place of the stream where the payload belongs.
+//!
 //! Each end keeps its own place to itself and publishes it; of the other end's it believes nothing but
 //! that the octets between both lie within the ring. How an end waits stands in a word of its own, so
 //! that the other one makes a system call only for who sleeps.
@@ -14,15 +17,25 @@ use loom::sync::atomic::{Ordering, fence};
 #[cfg(not(all(test, loom)))]
 use std::sync::atomic::{Ordering, fence};
 
+use crate::blocks::{Block, SLOTS};
 use crate::segment::Segment;
+use crate::splices::{Splice, Splices};
 
 /// Words of the header between two that different processes write: two cache lines, because
 /// processors fetch them in pairs.
-const LINE: usize = 32;
+const LINE: usize = if cfg!(all(test, loom)) { 1 } else { 32 };
+
+/// First word of the places that splices have.
+const PLACES: usize = 12 * LINE;
+
+/// First word of those by which readers give blocks back: lines of their own.
+const GIVEN_BACK: usize = PLACES + 2 * SLOTS * PLACE;
+
+/// Words of the place of a splice.
+const PLACE: usize = 4;
 
 /// Words of the header in use.
-#[cfg(all(test, loom))]
-pub(crate) const WORDS: usize = 10 * LINE;
+pub(crate) const WORDS: usize = GIVEN_BACK + if LINE > SLOTS { 2 * LINE } else { 2 * SLOTS };
 
 /// Says that the owner of a word does not wait.
 pub(crate) const AWAKE: u32 = 0;
@@ -68,6 +81,29 @@ impl Direction {
         (8 + self as usize) * LINE
     }
 
+    /// The number of splices that were written, ever.
+    pub(crate) fn splices(self) -> usize {
+        (10 + self as usize) * LINE
+    }
+
+    /// The first word of what the writer says of a splice with this number.
+    pub(crate) fn splice(self, number: u32) -> usize {
+        let index = number as usize & (SLOTS - 1);
+        PLACES + (self as usize * SLOTS + index) * PLACE
+    }
+
+    /// Where the reader writes the ticket of a block to give it back.
+    pub(crate) fn given_back(self, slot: usize) -> usize {
+        GIVEN_BACK + self as usize * LINE.max(SLOTS) + slot
+    }
+
+    /// Returns the place of an octet of the blocks.
+    #[inline]
+    pub(crate) fn in_blocks(self, segment: &Segment, octet: u32) -> usize {
+        let rings = 2 * segment.ring() as usize;
+        rings + self as usize * segment.blocks() as usize + octet as usize
+    }
+
     pub(crate) fn other(self) -> Self {
         match self {
             Self::ToServer => Self::ToClient,
@@ -96,6 +132,7 @@ pub(crate) struct Reader {
     pub(crate) at: Direction,
     /// The number of octets that were read. What stands in the segment is for the peer.
     head: AtomicU32,
+    splices: Splices,
 }
 
 impl Reader {
@@ -103,15 +140,25 @@ impl Reader {
         Self {
             at,
             head: AtomicU32::new(0),
+            splices: Splices::default(),
         }
     }
 
-    /// Returns the number of octets that wait to be read.
+    /// Returns 0 only if nothing waits to be read. A splice that nobody has begun to read counts as one octet.
     ///
     /// # Errors
     /// [`io::ErrorKind::InvalidData`] when it cannot be.
     #[inline]
     pub(crate) fn waiting(&self, segment: &Segment) -> io::Result<u32> {
+        match self.splices.left() {
+            0 => self.in_ring(segment),
+            left => Ok(left),
+        }
+    }
+
+    /// Returns the number of octets that wait in the ring.
+    #[inline]
+    fn in_ring(&self, segment: &Segment) -> io::Result<u32> {
         let tail = segment.word(self.at.tail()).load(Ordering::Acquire);
         let waiting = tail.wrapping_sub(self.head.load(Relaxed));
         match waiting <= segment.ring() {
@@ -132,31 +179,122 @@ impl Reader {
         buffer: &mut Vec<u8>,
         max: usize,
     ) -> io::Result<usize> {
-        let waiting = self.waiting(segment)?;
+        if self.splices.left() > 0 {
+            return self.take_spliced(segment, buffer, max);
+        }
+        let waiting = self.in_ring(segment)?;
         let octets = (waiting as usize).min(max);
         if octets == 0 {
             return Ok(0);
         }
-        let head = self.head.load(Relaxed);
-        let (at, to_the_end) = self.at.place(segment, head);
+        if self.splices.are_new(segment, self.at) {
+            return self.take_spliced(segment, buffer, max);
+        }
+        self.copy(segment, buffer, octets);
+        self.pass(segment, octets as u32, waiting);
+        Ok(octets)
+    }
+
+    /// Copies octets out of the ring.
+    #[inline]
+    fn copy(&self, segment: &Segment, buffer: &mut Vec<u8>, octets: usize) {
+        let (at, to_the_end) = self.at.place(segment, self.head.load(Relaxed));
         buffer.reserve(octets);
         segment.copy_out(at, buffer, octets.min(to_the_end));
         if octets > to_the_end {
             let (start, _) = self.at.place(segment, 0);
             segment.copy_out(start, buffer, octets - to_the_end);
         }
-        let head = head.wrapping_add(octets as u32);
+    }
+
+    /// Says that octets of the ring, of those that wait there, have been read.
+    #[inline]
+    fn pass(&self, segment: &Segment, octets: u32, waiting: u32) {
+        let head = self.head.load(Relaxed).wrapping_add(octets);
         self.head.store(head, Relaxed);
         segment.word(self.at.head()).store(head, Ordering::Release);
         fence(Ordering::SeqCst);
-        let left = waiting - octets as u32;
+        let left = waiting - octets;
         if left <= segment.ring() / 2
             && segment.word(self.at.writer()).load(Relaxed) == ASLEEP
             && segment.post(self.at.writer(), AWAKE) == ASLEEP
         {
             segment.wake(self.at.writer());
         }
-        Ok(octets)
+    }
+
+    /// Does what [`take`](Self::take) does, where octets of blocks belong between those of the ring.
+    #[inline(never)]
+    fn take_spliced(
+        &self,
+        segment: &Segment,
+        buffer: &mut Vec<u8>,
+        max: usize,
+    ) -> io::Result<usize> {
+        let mut left = max;
+        while left > 0 {
+            let count = self.splices.take(segment, self.at, buffer, left);
+            left -= count;
+            if count > 0 {
+                continue;
+            }
+            let (waiting, before) = self.before_splice(segment)?;
+            if before == 0 {
+                match self.open(segment, waiting)? {
+                    Some(splice) => self.splices.enter(splice),
+                    None => break,
+                }
+            } else {
+                let octets = (before as usize).min(left);
+                self.copy(segment, buffer, octets);
+                self.pass(segment, octets as u32, waiting);
+                left -= octets;
+            }
+        }
+        Ok(max - left)
+    }
+
+    /// Returns the octets that wait in the ring, and those of them that stand before the next splice.
+    fn before_splice(&self, segment: &Segment) -> io::Result<(u32, u32)> {
+        let waiting = self.in_ring(segment)?;
+        let Some(position) = self.splices.next(segment, self.at) else {
+            return Ok((waiting, waiting));
+        };
+        // A splice that was written, and is not published yet, stands behind all that waits.
+        let distance = position.wrapping_sub(self.head.load(Relaxed));
+        match distance <= segment.ring() {
+            true => Ok((waiting, distance.min(waiting))),
+            false => Err(broken()),
+        }
+    }
+
+    /// Passes the octet of the ring that stands for a splice, if it is the next of those that wait.
+    fn open(&self, segment: &Segment, waiting: u32) -> io::Result<Option<Splice>> {
+        if waiting == 0 {
+            return Ok(None);
+        }
+        let splice = self.splices.open(segment, self.at)?;
+        self.pass(segment, 1, waiting);
+        Ok(Some(splice))
+    }
+
+    /// Returns the splice that comes next in the stream, if nothing of it was read: it is the caller's to
+    /// [give back](Splice::give_back), and octets of at least this number.
+    ///
+    /// # Errors
+    /// Those of [`waiting`](Self::waiting).
+    pub(crate) fn lease(&self, segment: &Segment, at_least: u32) -> io::Result<Option<Splice>> {
+        if self.splices.left() == 0 {
+            let (waiting, before) = self.before_splice(segment)?;
+            if before > 0 {
+                return Ok(None);
+            }
+            match self.open(segment, waiting)? {
+                Some(splice) => self.splices.enter(splice),
+                None => return Ok(None),
+            }
+        }
+        Ok(self.splices.leave(at_least))
     }
 
     /// Sleeps until octets wait, or somebody wakes this end; at most `limit`. `over` says that there
@@ -201,6 +339,8 @@ pub(crate) struct Writer {
     tail: AtomicU32,
     /// The number of octets that the peer had read when this end last looked.
     head: AtomicU32,
+    /// The number of splices that were written.
+    splices: AtomicU32,
 }
 
 impl Writer {
@@ -209,6 +349,7 @@ impl Writer {
             at,
             tail: AtomicU32::new(0),
             head: AtomicU32::new(0),
+            splices: AtomicU32::new(0),
         }
     }
 
@@ -247,6 +388,27 @@ impl Writer {
         }
         let tail = tail.wrapping_add(octets.len() as u32);
         self.tail.store(tail, Relaxed);
+    }
+
+    /// Puts a block in, for which there is room of one octet. As with [`put`](Self::put), the reader sees it
+    /// once it is published.
+    pub(crate) fn splice(&self, segment: &Segment, block: Block, ticket: u32) {
+        let tail = self.tail.load(Relaxed);
+        let number = self.splices.load(Relaxed);
+        let first = self.at.splice(number);
+        // Who holds a ticket has a place: there are as many of both, and the reader comes to splices in order.
+        for (word, value) in [tail, block.first, block.octets, ticket]
+            .into_iter()
+            .enumerate()
+        {
+            segment.word(first + word).store(value, Relaxed);
+        }
+        let number = number.wrapping_add(1);
+        self.splices.store(number, Relaxed);
+        segment
+            .word(self.at.splices())
+            .store(number, Ordering::Release);
+        self.tail.store(tail.wrapping_add(1), Relaxed);
     }
 
     /// Returns the number of octets that were put in, ever.
@@ -309,7 +471,7 @@ mod tests {
 
     fn ends() -> (Segment, Writer, Reader) {
         let at = Direction::ToClient;
-        let segment = Segment::private(MIN_RING).unwrap();
+        let segment = Segment::private(MIN_RING, 0).unwrap();
         (segment, Writer::new(at), Reader::new(at))
     }
 
@@ -462,7 +624,7 @@ mod model {
     fn both(ring: u32) -> Arc<Both> {
         let at = Direction::ToServer;
         Arc::new(Both {
-            segment: Segment::private(ring).unwrap(),
+            segment: Segment::private(ring, 0).unwrap(),
             writer: Writer::new(at),
             reader: Reader::new(at),
             over: AtomicBool::new(false),

@@ -16,47 +16,69 @@ use oxorb_sys::shared::{self, Shared};
 #[derive(Debug)]
 pub(crate) struct Segment {
     memory: Shared,
-    /// Octets of each ring, a power of two.
-    ring: u32,
+    sizes: Sizes,
 }
 
-/// Octets of both rings.
-fn data(ring: u32) -> usize {
-    2 * ring as usize
+/// Octets of the parts of a segment, of each direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sizes {
+    /// A power of two.
+    pub(crate) ring: u32,
+    /// Of the area of blocks: a multiple of a page.
+    pub(crate) blocks: u32,
 }
 
-/// Makes memory for rings of a size, and the descriptor for the other process.
-pub(crate) fn create(ring: u32) -> io::Result<(Shared, OwnedFd)> {
-    Shared::create("oxorb-shm", data(ring))
+impl Sizes {
+    /// Octets of both directions.
+    fn data(self) -> usize {
+        2 * (self.ring as usize + self.blocks as usize)
+    }
+
+    /// Returns the octets that a connection takes, at most.
+    pub(crate) fn octets(self) -> usize {
+        shared::HEADER + self.data()
+    }
+}
+
+/// Makes memory of these sizes, and the descriptor for the other process.
+pub(crate) fn create(sizes: Sizes) -> io::Result<(Shared, OwnedFd)> {
+    Shared::create("oxorb-shm", sizes.data())
 }
 
 /// Maps the memory that another process made.
-pub(crate) fn open(descriptor: impl AsFd, ring: u32) -> io::Result<Shared> {
-    Shared::open(descriptor, data(ring))
-}
-
-/// Returns the octets that a connection with rings of a size takes, at most.
-pub(crate) fn octets(ring: u32) -> usize {
-    shared::HEADER + data(ring)
+pub(crate) fn open(descriptor: impl AsFd, sizes: Sizes) -> io::Result<Shared> {
+    Shared::open(descriptor, sizes.data())
 }
 
 #[cfg(not(all(test, loom)))]
 impl Segment {
-    /// Takes over memory for rings of `ring` octets.
-    pub(crate) fn new(memory: Shared, ring: u32) -> Self {
-        assert!(ring.is_power_of_two() && memory.data().len() * 8 == data(ring));
-        Self { memory, ring }
+    /// Takes over memory of these sizes.
+    pub(crate) fn new(memory: Shared, sizes: Sizes) -> Self {
+        assert!(sizes.ring.is_power_of_two() && memory.data().len() * 8 == sizes.data());
+        Self { memory, sizes }
     }
 
     /// Makes a segment that two threads of this process share, without a descriptor.
-    pub(crate) fn private(ring: u32) -> io::Result<Self> {
-        Ok(Self::new(Shared::private(data(ring))?, ring))
+    pub(crate) fn private(ring: u32, blocks: u32) -> io::Result<Self> {
+        let sizes = Sizes { ring, blocks };
+        Ok(Self::new(Shared::private(sizes.data())?, sizes))
     }
 
     /// Returns the size of a ring.
     #[inline]
     pub(crate) fn ring(&self) -> u32 {
-        self.ring
+        self.sizes.ring
+    }
+
+    /// Returns the size of the blocks of a direction, all together.
+    #[inline]
+    pub(crate) fn blocks(&self) -> u32 {
+        self.sizes.blocks
+    }
+
+    /// Returns the octets that the segment takes, at most.
+    pub(crate) fn octets(&self) -> usize {
+        self.sizes.octets()
     }
 
     /// Returns a word of the header.
@@ -109,34 +131,44 @@ mod model {
     use loom::sync::{Condvar, Mutex};
     use oxorb_sys::shared::Shared;
 
+    use super::Sizes;
     use crate::ring::WORDS;
 
     #[derive(Debug)]
     pub(crate) struct Segment {
         header: Vec<AtomicU32>,
         data: Vec<AtomicU8>,
-        ring: u32,
+        sizes: Sizes,
         kernel: Mutex<()>,
         woken: Condvar,
     }
 
     impl Segment {
-        pub(crate) fn new(_memory: Shared, ring: u32) -> Self {
-            Self::private(ring).unwrap()
+        pub(crate) fn new(_memory: Shared, sizes: Sizes) -> Self {
+            Self::private(sizes.ring, sizes.blocks).unwrap()
         }
 
-        pub(crate) fn private(ring: u32) -> io::Result<Self> {
+        pub(crate) fn private(ring: u32, blocks: u32) -> io::Result<Self> {
+            let sizes = Sizes { ring, blocks };
             Ok(Self {
                 header: (0..WORDS).map(|_| AtomicU32::new(0)).collect(),
-                data: (0..2 * ring).map(|_| AtomicU8::new(0)).collect(),
-                ring,
+                data: (0..sizes.data()).map(|_| AtomicU8::new(0)).collect(),
+                sizes,
                 kernel: Mutex::new(()),
                 woken: Condvar::new(),
             })
         }
 
         pub(crate) fn ring(&self) -> u32 {
-            self.ring
+            self.sizes.ring
+        }
+
+        pub(crate) fn blocks(&self) -> u32 {
+            self.sizes.blocks
+        }
+
+        pub(crate) fn octets(&self) -> usize {
+            self.sizes.octets()
         }
 
         pub(crate) fn word(&self, index: usize) -> &AtomicU32 {

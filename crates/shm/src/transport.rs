@@ -90,7 +90,7 @@ impl Attempt {
         known.verify_name(&place.name)?;
         Ok(Self {
             known,
-            greeting: Some(Greeting::new(place.ring)?),
+            greeting: Some(Greeting::new(place.sizes())?),
             address: place.name.address(SCHEME).for_people().into(),
             place,
         })
@@ -112,8 +112,8 @@ impl Connecting for Attempt {
         };
         self.known.verify_user(unix::peer_credentials(&socket)?)?;
         greeting.send(&socket)?;
-        let Greeting { memory, ring, .. } = greeting;
-        let link = ShmLink::connected(socket, memory, ring, self.address.clone())?;
+        let Greeting { memory, sizes, .. } = greeting;
+        let link = ShmLink::connected(socket, memory, sizes, self.address.clone())?;
         Ok(Some(Box::new(link)))
     }
 }

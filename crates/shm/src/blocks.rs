@@ -1,0 +1,145 @@
+//! Blocks of memory beside a ring, for large payloads: what the writer of a direction keeps of them.
+//!
+//! The writer alone says where a block lies, in its own memory. The reader gives a block back by
+//! writing its ticket into a word; one that gives back what it still reads finds other octets there,
+//! and harms nobody else.
+
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
+
+#[cfg(all(test, loom))]
+use loom::sync::atomic::{AtomicBool, Ordering};
+#[cfg(not(all(test, loom)))]
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::ring::Direction;
+use crate::segment::Segment;
+
+/// Blocks of a direction that are in use at a time, at most: a power of two.
+pub(crate) const SLOTS: usize = if cfg!(all(test, loom)) { 2 } else { 16 };
+
+/// Blocks begin at multiples of so many octets: a cache line.
+const ALIGN: u32 = if cfg!(all(test, loom)) { 1 } else { 64 };
+
+/// A block that this end fills, and the number of its slot. Given back by [`Blocks::give_back`] or with
+/// what [`Blocks::send`] sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Block {
+    slot: usize,
+    /// The first octet, of the area.
+    pub(crate) first: u32,
+    pub(crate) octets: u32,
+}
+
+/// State of a slot: nobody uses its block.
+const FREE: u32 = 0;
+/// This end fills the block.
+const FILLED: u32 = 1;
+/// The block is the reader's, until it gives it back.
+const SENT: u32 = 2;
+
+#[derive(Debug, Default)]
+struct Slot {
+    state: AtomicU32,
+    first: AtomicU32,
+    end: AtomicU32,
+    /// What the reader writes to give the block back, sent last.
+    ticket: AtomicU32,
+}
+
+/// The blocks of the direction that this end writes.
+#[derive(Debug)]
+pub(crate) struct Blocks {
+    at: Direction,
+    /// Some thread looks for a block.
+    busy: AtomicBool,
+    slots: [Slot; SLOTS],
+}
+
+impl Blocks {
+    pub(crate) fn new(at: Direction) -> Self {
+        Self {
+            at,
+            busy: AtomicBool::new(false),
+            slots: Default::default(),
+        }
+    }
+
+    /// Returns a block of so many octets, or `None`: there is none free now, or another thread looks for
+    /// one. Never waits.
+    pub(crate) fn take(&self, segment: &Segment, octets: u32) -> Option<Block> {
+        if octets == 0 || octets > segment.blocks() || self.busy.swap(true, Ordering::Acquire) {
+            return None;
+        }
+        let block = self.find(segment, octets);
+        if let Some(Block { slot, first, .. }) = block {
+            let slot = &self.slots[slot];
+            slot.first.store(first, Relaxed);
+            slot.end.store(first + octets, Relaxed);
+            slot.state.store(FILLED, Relaxed);
+        }
+        self.busy.store(false, Ordering::Release);
+        block
+    }
+
+    /// Finds the lowest place, so that few pages are touched.
+    fn find(&self, segment: &Segment, octets: u32) -> Option<Block> {
+        let mut free = None;
+        let mut used = [(0, 0); SLOTS];
+        for (index, (slot, used)) in self.slots.iter().zip(&mut used).enumerate() {
+            let given_back = || {
+                let word = segment.word(self.at.given_back(index));
+                word.load(Ordering::Acquire) == slot.ticket.load(Relaxed)
+            };
+            match slot.state.load(Ordering::Acquire) {
+                SENT if given_back() => {
+                    slot.state.store(FREE, Relaxed);
+                    free = Some(index);
+                }
+                FREE => free = Some(index),
+                _ => *used = (slot.first.load(Relaxed), slot.end.load(Relaxed)),
+            }
+        }
+        let slot = free?;
+        let mut first = 0_u32;
+        // Each round passes one block that is in use.
+        loop {
+            let end = first.checked_add(octets)?;
+            if end > segment.blocks() {
+                return None;
+            }
+            let in_the_way = used.iter().find(|(from, to)| *from < end && first < *to);
+            match in_the_way {
+                Some((_, to)) => first = to.checked_next_multiple_of(ALIGN)?,
+                None => {
+                    return Some(Block {
+                        slot,
+                        first,
+                        octets,
+                    });
+                }
+            }
+        }
+    }
+
+    /// Gives back a block that was not sent.
+    pub(crate) fn give_back(&self, block: Block) {
+        self.slots[block.slot].state.store(FREE, Ordering::Release);
+    }
+
+    /// Returns the ticket of a block that goes to the reader now.
+    pub(crate) fn send(&self, block: Block) -> u32 {
+        let slot = &self.slots[block.slot];
+        let before = slot.ticket.load(Relaxed);
+        let ticket = (before | (SLOTS as u32 - 1)).wrapping_add(1) | block.slot as u32;
+        slot.ticket.store(ticket, Relaxed);
+        // Whoever sees the state sees the ticket, and not the one before, which was given back.
+        slot.state.store(SENT, Ordering::Release);
+        ticket
+    }
+}
+
+/// Returns the slot that a ticket is of, whoever wrote it.
+pub(crate) fn slot_of(ticket: u32) -> usize {
+    ticket as usize & (SLOTS - 1)
+}

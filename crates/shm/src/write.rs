@@ -1,0 +1,203 @@
+//! Writing: into the ring, and large payloads into blocks beside it.
+
+use std::hint;
+use std::io::{self, IoSlice};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use oxorb_sys::{poll, socket};
+use oxorb_transport::WriteError;
+
+use crate::ShmLink;
+use crate::blocks::Block;
+use crate::link::{CLOSED, LOOKS, SLICE};
+use crate::ring::Told;
+use crate::time::Clock;
+
+/// Octets from which on a payload goes into a block, if one is free.
+const LARGE: usize = 16 << 10;
+
+/// Octets from which on a message may have such payloads.
+pub(crate) const MANY: usize = LARGE;
+
+/// Octets that are shown to the peer at once, where a large message goes through the ring: it reads the
+/// first while this end copies the next.
+const PIECE: u32 = 32 << 10;
+
+/// A message on its way into the ring.
+struct Message<'l> {
+    link: &'l ShmLink,
+    /// Octets of the message that the peer was shown.
+    written: usize,
+    /// Those that it was not shown yet.
+    hidden: usize,
+    /// Octets of the ring that they take.
+    put: u32,
+    /// The number of the first octet of the ring that was not shown.
+    from: u32,
+    /// Of the wait for room, once there was one.
+    clock: Option<Clock>,
+}
+
+impl<'l> Message<'l> {
+    fn new(link: &'l ShmLink) -> Self {
+        Self {
+            link,
+            written: 0,
+            hidden: 0,
+            put: 0,
+            from: link.outgoing.tail(),
+            clock: None,
+        }
+    }
+
+    /// Shows the peer what was put in since it was last shown something.
+    fn publish(&mut self) -> io::Result<()> {
+        if self.put > 0 {
+            self.link.publish(self.from)?;
+            self.written += self.hidden;
+            (self.hidden, self.put) = (0, 0);
+            self.from = self.link.outgoing.tail();
+        }
+        Ok(())
+    }
+
+    /// Returns the room for at most `wanted` octets, at least one; shows the peer what it has to read, and waits, where
+    /// there is none. `left`: octets of the payload that are still to go in.
+    fn room(&mut self, wanted: u32, left: usize) -> io::Result<u32> {
+        loop {
+            let room = self.link.outgoing.room(&self.link.segment, wanted)?;
+            if room > 0 {
+                return Ok(room.min(wanted));
+            }
+            self.publish()?;
+            let timeout = &self.link.write_timeout;
+            let clock = self.clock.get_or_insert_with(|| Clock::new(timeout));
+            self.link.wait_for_room(left, clock)?;
+        }
+    }
+
+    /// Puts octets into the ring.
+    fn put(&mut self, mut octets: &[u8]) -> io::Result<()> {
+        while !octets.is_empty() {
+            let wanted = octets.len().min((PIECE - self.put) as usize);
+            let room = self.room(wanted as u32, octets.len())?;
+            let (piece, behind) = octets.split_at(room as usize);
+            self.link.outgoing.put(&self.link.segment, piece);
+            octets = behind;
+            self.hidden += piece.len();
+            self.put += room;
+            if self.put == PIECE {
+                self.publish()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts octets into a block, and the block into the ring.
+    fn splice(&mut self, octets: &[u8], block: Block) -> io::Result<()> {
+        let Self { link, .. } = *self;
+        let at = link.outgoing.at.in_blocks(&link.segment, block.first);
+        link.segment.copy_in(at, octets);
+        if let Err(error) = self.room(1, 1) {
+            link.blocks.give_back(block);
+            return Err(error);
+        }
+        let ticket = link.blocks.send(block);
+        link.outgoing.splice(&link.segment, block, ticket);
+        self.hidden += octets.len();
+        self.put += 1;
+        Ok(())
+    }
+}
+
+impl ShmLink {
+    /// Shows the peer what was put into the ring, from the octet with the number `from` on, and wakes it.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::BrokenPipe`] when it died before it read any of that.
+    #[inline]
+    pub(crate) fn publish(&self, from: u32) -> io::Result<()> {
+        match self.outgoing.publish(&self.segment) {
+            Told::Looks | Told::Woken => Ok(()),
+            Told::Watched if socket::ring(&self.socket).is_ok() => Ok(()),
+            told => self.nobody_told(told, from),
+        }
+    }
+
+    /// Nobody was woken: the peer may be dead, or on its way to sleep.
+    #[cold]
+    fn nobody_told(&self, told: Told, from: u32) -> io::Result<()> {
+        if self.ended_by_peer() & CLOSED != 0 {
+            // It lives, and a thread of it may be taking the octets: the read that follows finds the end.
+            return Ok(());
+        }
+        if poll::is_hung_up(&self.socket) {
+            self.gone.store(true, Ordering::Release);
+            if self.outgoing.is_unread(&self.segment, from) {
+                return Err(io::ErrorKind::BrokenPipe.into());
+            }
+        } else if told == Told::Watched {
+            self.unheard.store(true, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// A write that is large, or does not find the room at once.
+    #[inline(never)]
+    pub(crate) fn write_on(&self, slices: &[IoSlice<'_>]) -> Result<(), WriteError> {
+        let mut message = Message::new(self);
+        let failed = |written| move |error| WriteError { written, error };
+        for octets in slices.iter().map(|slice| &**slice) {
+            let put = match self.block(octets.len()) {
+                Some(block) => message.splice(octets, block),
+                None => message.put(octets),
+            };
+            put.map_err(failed(message.written))?;
+        }
+        message.publish().map_err(failed(message.written))
+    }
+
+    /// Returns a block for a payload that is large enough for it, if one is free.
+    fn block(&self, octets: usize) -> Option<Block> {
+        if octets < LARGE {
+            return None;
+        }
+        self.blocks.take(&self.segment, u32::try_from(octets).ok()?)
+    }
+
+    /// Waits until the ring has room for `octets`, or half of it is free.
+    fn wait_for_room(&self, octets: usize, clock: &mut Clock) -> io::Result<()> {
+        let half = self.segment.ring() / 2;
+        let wanted = u32::try_from(octets).map_or(half, |octets| octets.min(half));
+        let enough = || self.outgoing.room(&self.segment, wanted);
+        let spin = self.spin();
+        // Of the whole write: a peer that reads slowly cannot stretch it.
+        let until = clock.passed() + spin;
+        while !spin.is_zero() && clock.left(until).is_some() {
+            for _ in 0..LOOKS {
+                if enough()? >= wanted {
+                    return Ok(());
+                }
+                hint::spin_loop();
+            }
+        }
+        loop {
+            if self.is_refused() {
+                return Err(io::ErrorKind::BrokenPipe.into());
+            }
+            let Some(left) = clock.left(Duration::MAX) else {
+                return Err(io::ErrorKind::TimedOut.into());
+            };
+            if enough()? >= wanted {
+                return Ok(());
+            }
+            let over = || self.is_refused();
+            self.outgoing
+                .sleep(&self.segment, wanted, left.min(SLICE), over)?;
+            if enough()? < wanted && poll::is_hung_up(&self.socket) {
+                self.gone.store(true, Ordering::Release);
+            }
+        }
+    }
+}

@@ -54,6 +54,7 @@ minors! {
         OMG 44 COMPRESSION_LEVEL: "the compression level is invalid", "use a level from 0 to 9";
         OXORB 3 SCHEDULING: "a time, a number, a priority or a name that the scheduling service was given is out of range", "read the server's log, which says which; times are units of 100 ns, and numbers of calls begin at 1";
         OXORB 2 REALTIME: "a parameter of a real-time operation is out of range, or names a threadpool that does not exist", "read the message that comes with it";
+        OXORB 4 NIL_PEER: "the event service was given a nil reference where it has to call an object", "pass the reference of the consumer, supplier, filter or callback";
         OXORB 1 NOT_ENCODABLE: "an argument cannot be encoded as its IDL type", "keep bounded strings and sequences within their bounds and strings free of NUL";
     }
     ImpLimit imp_limit {
@@ -66,6 +67,16 @@ minors! {
         OXORB 6 CONTEXTS: "the naming service holds as many contexts as it may", "destroy unused ones, or raise --max-contexts of the service";
         OXORB 8 DECODED: "the values of the message take more memory than this side lets one message take", "raise MaxDecoded on the receiving side, or send less at a time";
         OXORB 9 PROTOCOL_LIST: "the server's list of protocols cannot be kept: one stands in it twice, or this process keeps 1,024 different lists", "read the list with `oxorb ior show`; make each list of protocols once, and use it again";
+        OXORB 10 EVENT_CHANNELS: "the event service holds as many channels as it may", "destroy unused ones, or raise Limits::channels of the service";
+        OXORB 11 EVENT_ADMINS: "the event channel holds as many admin objects as it may", "destroy unused ones, or raise Limits::admins of the service";
+        OXORB 12 EVENT_PROXIES: "the event channel holds as many proxies as it may", "disconnect unused ones, or raise Limits::proxies of the service";
+        OXORB 13 EVENT_FILTERS: "the event service, or the object that was given another filter, holds as many filters as it may", "destroy or remove unused ones, or raise Limits::filters or Limits::filters_of_object of the service";
+        OXORB 14 EVENT_CONSTRAINTS: "the filter holds as many constraints as it may, or they are too long", "remove some, or raise Limits::constraints or Limits::constraint_octets of the service";
+        OXORB 15 EVENT_TYPES: "the list of event types is longer than the event service takes", "use wildcards, or raise Limits::event_types of the service";
+        OXORB 16 EVENT_PEERS: "as many suppliers or consumers are connected to the event channel as it admits", "raise MaxConsumers or MaxSuppliers of the channel (set_admin)";
+        OXORB 17 EVENT_QUEUE: "the event channel's queue is full and it rejects new events", "push more slowly, raise MaxQueueLength of the channel, or set RejectNewEvents to false";
+        OXORB 18 EVENT_PULLS: "as many pulls wait for an event as the event service lets wait", "use try_pull, or raise Limits::blocked_pulls of the service";
+        OXORB 19 EVENT_CALLBACKS: "the event service holds as many callbacks as it may", "unregister unused ones, or raise Limits::callbacks of the service";
         OXORB 7 SCHEDULED: "the scheduling service holds as many operations or dependencies as it may", "raise --max-operations or --max-dependencies of the service";
     }
     PersistStore persist_store {
@@ -167,6 +178,7 @@ minors! {
         OMG 24 COMPONENT_FACTORY_EXISTS: "a component factory exists", "register it once";
         OMG 25 ITERATION_ENDED: "the iteration has ended", "stop at the end";
         OMG 26 NOT_IN_POST_INIT: "allowed in post_init only", "move the call to post_init";
+        OXORB 1 NOT_CONNECTED: "the proxy of the event channel is not connected", "connect a supplier or consumer to it first";
     }
     Transient transient {
         OMG 1 DISCARDING: "the object adapter discards requests or lacks resources", "try again later; activate the POA manager if this lasts";
@@ -251,6 +263,7 @@ minors! {
         OXORB 3 WRITING: "the naming service's disk did not finish writing within the time allowed", "check the disk; the change may still happen";
         OXORB 11 DISPATCHED_LATE: "the request could not be done by its deadline any more when its turn came, and was dropped", "call later or less often; `oxorb sched watch` shows which operations take the time";
         OXORB 10 NOT_COMPLETED: "requests, or the cleaning up after them, did not end within the time allowed", "find out which request does not end, or raise HoldTime";
+        OXORB 12 PULL: "no event came within the time that a pull may wait", "pull again, use try_pull, or raise Limits::pull_wait of the event service";
     }
     CommFailure comm_failure {
         OXORB 1 CONNECTION_LOST: "the connection was lost while the reply was awaited", "check whether the server crashed, the network failed, or the request was larger than the server accepts (-ORBFragmentSize sends it in pieces); the operation may have run";

@@ -151,6 +151,33 @@ impl Any {
         }
     }
 
+    /// Returns a decoder of the value's octets, if the value was received: reads what is wanted of it where it lies.
+    /// `None` for a value that was put in. The value of an exception begins with its repository id.
+    ///
+    /// ```
+    /// use oxorb_cdr::{Any, ByteOrder, Decode, Decoder, Dialect};
+    ///
+    /// let message = [0, 0, 0, 3, 0, 0, 0, 7]; // tk_long 7
+    /// let any = Any::decode(&mut Decoder::new(&message, ByteOrder::Big, Dialect::GIOP_1_2))?;
+    /// assert_eq!(any.decoder().unwrap().long()?, 7);
+    /// assert!(Any::new(7).decoder().is_none());
+    /// # Ok::<(), oxorb_cdr::Error>(())
+    /// ```
+    pub fn decoder(&self) -> Option<Decoder<'_>> {
+        match &self.content {
+            Content::Received(received) => Some(received.decoder()),
+            _ => None,
+        }
+    }
+
+    /// Returns the tree of a value that was put in as one, without copying it.
+    pub fn as_dynamic(&self) -> Option<&Dynamic> {
+        match &self.content {
+            Content::Dynamic(value) => Some(value),
+            _ => None,
+        }
+    }
+
     /// The value as a tree.
     pub fn dynamic(&self) -> Result<Dynamic, DynamicError> {
         match &self.content {

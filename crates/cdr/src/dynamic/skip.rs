@@ -17,8 +17,14 @@ use crate::{Decode, Decoder, ErrorKind, Result, Shape, TcKind, TypeCode, TypeRef
 /// # Ok::<(), oxorb_cdr::Error>(())
 /// ```
 pub fn skip(ty: &TypeCode, d: &mut Decoder<'_>) -> Result<()> {
-    let ty = ty.as_ref();
-    Walk::new(ty, d)?.skip(ty, d)
+    ty.as_ref().skip(d)
+}
+
+impl TypeRef<'_> {
+    /// Goes past a value of the type, as [`skip`] does, without counting references to the type.
+    pub fn skip(self, d: &mut Decoder<'_>) -> Result<()> {
+        Walk::new(self, d)?.skip(self, d)
+    }
 }
 
 /// What bounds a walk through a value besides its octets.

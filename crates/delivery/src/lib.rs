@@ -1,4 +1,82 @@
 //! Delivery of events to many consumers: a bounded queue for each, who dispatches it, and what a full queue does.
 //!
 //! The core that every event service of OxORB stands on: it knows consumers as sinks, and neither ORB nor event.
+//!
+//! ```text
+//! supplier -- offer --> Outlet: bounded queue, order, policy when full -- turn --> Sink (consumer)
+//!                                                                      -- pull --> consumer
+//! ```
+//!
+//! - A [`Dispatcher`] has the threads: none (events are delivered in the supplier's thread), a pool, one lane for each
+//!   priority, or lanes that dispatch by deadline or laxity, as the dispatching modules of the scheduling service do
+//!   ([`Plan`]).
+//! - An [`Outlet`] is the queue of one consumer; its [`Qos`] bounds, orders and empties it. A consumer that gets events at
+//!   several priorities has an outlet for each: then they share no lock.
+//! - A [`Sink`] is the consumer. It occupies at most [`Qos::concurrency`] threads, and a lane whose threads are all stuck
+//!   in sinks gets spare ones ([`LanePlan::spares`]).
+//! - [`Counts`] account for every event: offered = delivered + dropped by cause + waiting. Suppliers' order is kept among
+//!   events of equal urgency while `concurrency` is 1.
+//! - [`Timers`], [`Control`] (pings of consumers and suppliers) and [`Meter`] (rates of suppliers) stand beside.
+//!
+//! ```
+//! use std::sync::{Arc, mpsc};
+//! use std::time::Duration;
+//! use oxorb_delivery::{Attributes, Dispatcher, Outcome, Plan, Qos, Sink};
+//!
+//! struct Console(mpsc::Sender<Arc<str>>);
+//!
+//! impl Sink<Arc<str>> for Console {
+//!     fn deliver(&self, events: &[Arc<str>]) -> Outcome {
+//!         for event in events {
+//!             if self.0.send(event.clone()).is_err() {
+//!                 return Outcome::Gone;
+//!             }
+//!         }
+//!         Outcome::Delivered
+//!     }
+//! }
+//!
+//! let (tell, told) = mpsc::channel();
+//! let dispatcher = Dispatcher::start(Plan::pool(2))?;
+//! let outlet = dispatcher.connect(Arc::new(Console(tell)), Qos::default())?;
+//! outlet.offer(&Arc::from("hello"), &Attributes::default());
+//! assert_eq!(&*told.recv()?, "hello");
+//! dispatcher.shut_down(Duration::from_secs(5));
+//! assert!(outlet.counts().is_balanced());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![forbid(unsafe_code)]
+
+mod attributes;
+mod clock;
+mod control;
+mod core;
+mod counts;
+mod dispatcher;
+mod handle;
+mod heap;
+mod lane;
+mod outlet;
+mod plan;
+mod qos;
+mod queue;
+mod rate;
+mod sink;
+mod sync;
+mod timers;
+
+pub use attributes::Attributes;
+pub use clock::{Clock, ManualClock, Monotonic};
+pub use control::{Control, Peer, Ping, Watch};
+pub use counts::{Cause, Counts};
+pub use dispatcher::Dispatcher;
+pub use handle::{Offered, Outlet, PullError};
+pub use oxorb_dispatch::{StartError, Threads};
+pub use oxorb_sched::Dispatching;
+pub use oxorb_sched::queue::Missed;
+pub use oxorb_sys::schedule::{Class, Schedule};
+pub use plan::{ConnectError, DispatcherError, LanePlan, Plan};
+pub use qos::{Order, Qos, WhenFull};
+pub use rate::{Beyond, Meter, Rate, Verdict};
+pub use sink::{Outcome, Release, Sink};
+pub use timers::{Fired, Timer, Timers, TooManyTimers};

@@ -26,6 +26,8 @@ const TICK: Duration = Duration::from_millis(500);
 /// priority of who waits for it, and one system call where a thread sleeps or is woken. Nothing is allocated.
 pub struct Module<T: Send + 'static> {
     shared: Arc<Shared<T>>,
+    plan: Plan,
+    run: Arc<dyn Fn(Taken<T>) + Send + Sync>,
 }
 
 struct Shared<T> {
@@ -42,6 +44,8 @@ struct State<T> {
     /// Numbers of threads that sleep, or are about to.
     idle: Vec<usize>,
     alive: usize,
+    /// Threads that were ever started.
+    begun: usize,
     stopping: bool,
 }
 
@@ -72,34 +76,48 @@ impl<T: Send + 'static> Module<T> {
             return Err(StartError::Nothing);
         }
         let queue = Queue::new(plan.storage, plan.dispatching, plan.missed, plan.capacity);
+        let most = plan.threads + plan.spares;
         let module = Module {
             shared: Arc::new(Shared {
                 state: Mutex::new(State {
                     queue,
-                    idle: Vec::with_capacity(plan.threads),
+                    idle: Vec::with_capacity(most),
                     alive: 0,
+                    begun: 0,
                     stopping: false,
                 }),
-                threads: (0..plan.threads).map(|_| OnceLock::new()).collect(),
+                threads: (0..most).map(|_| OnceLock::new()).collect(),
                 real_time: AtomicBool::new(true),
                 dispatched: AtomicU64::new(0),
                 refused: AtomicU64::new(0),
             }),
+            plan,
+            run: Arc::new(run),
         };
-        let run = Arc::new(run);
-        for number in 0..plan.threads {
+        while module.shared.lock().begun < module.plan.threads {
             // Dropping the module ends those that were started before.
-            module.spawn(&plan, number, Arc::clone(&run))?;
+            module.spawn()?;
         }
         Ok(module)
     }
 
-    fn spawn(
-        &self,
-        plan: &Plan,
-        number: usize,
-        run: Arc<impl Fn(Taken<T>) + Send + Sync + 'static>,
-    ) -> Result<(), StartError> {
+    /// Starts one of the spare threads, which stays; reports whether there was one left. Allocates.
+    ///
+    /// # Errors
+    /// [`StartError`] when the system gives no thread, or not as the others are.
+    pub fn reinforce(&self) -> Result<bool, StartError> {
+        {
+            let state = self.shared.lock();
+            if state.stopping || state.begun >= self.shared.threads.len() {
+                return Ok(false);
+            }
+        }
+        self.spawn()
+    }
+
+    /// Starts the next thread; reports whether there was one left.
+    fn spawn(&self) -> Result<bool, StartError> {
+        let plan = &self.plan;
         let mut builder = oxorb_sys::thread::Builder::new(plan.name.clone());
         builder = builder.cpus(&plan.cpus);
         if let Some(cpu) = plan.cpu {
@@ -115,8 +133,17 @@ impl<T: Send + 'static> Module<T> {
         };
         let shared = Arc::clone(&self.shared);
         let scheduling = plan.scheduling;
+        let run = Arc::clone(&self.run);
         let (tell, ready) = mpsc::sync_channel(1);
-        shared.lock().alive += 1;
+        let number = {
+            let mut state = shared.lock();
+            if state.begun >= shared.threads.len() {
+                return Ok(false);
+            }
+            state.alive += 1;
+            state.begun += 1;
+            state.begun - 1
+        };
         let started = builder.spawn(move || {
             let _alive = Alive(&shared);
             let _ = shared.threads[number].set(thread::current());
@@ -135,6 +162,7 @@ impl<T: Send + 'static> Module<T> {
         ready
             .recv()
             .map_err(|_| StartError::Threads(io::ErrorKind::Other.into()))?
+            .map(|()| true)
     }
 
     /// Puts a request into the queue and wakes a thread for it, if one sleeps.
@@ -221,7 +249,7 @@ impl<T: Send + 'static> fmt::Debug for Module<T> {
 }
 
 impl<T> Shared<T> {
-    fn work(&self, number: usize, run: &impl Fn(Taken<T>)) {
+    fn work(&self, number: usize, run: &dyn Fn(Taken<T>)) {
         let mut state = self.lock();
         loop {
             if let Some(taken) = state.queue.dequeue(monotonic_nanoseconds()) {

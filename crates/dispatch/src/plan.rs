@@ -35,6 +35,8 @@ pub struct Plan {
     pub capacity: usize,
     /// How many threads; from 1. Several serve one queue side by side, which analysis of one processor does not know.
     pub threads: usize,
+    /// Most threads that [`Module::reinforce`](crate::Module::reinforce) adds. Default 0.
+    pub spares: usize,
     /// How its threads are scheduled.
     pub scheduling: Threads,
     /// The only processor of its threads; `None`: those in `cpus`.
@@ -90,6 +92,7 @@ impl Plan {
             storage: Storage::default(),
             capacity: 256,
             threads: 1,
+            spares: 0,
             scheduling: Threads::default(),
             cpu: None,
             cpus: Vec::new(),

@@ -1,0 +1,53 @@
+//! Time as queues and timers read it.
+
+use std::fmt::Debug;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// A clock that counts nanoseconds and never goes back.
+pub trait Clock: Debug + Send + Sync {
+    /// Returns the nanoseconds since some fixed moment.
+    fn now(&self) -> u64;
+}
+
+/// The monotonic clock of the system. Usually no system call.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Monotonic;
+
+impl Clock for Monotonic {
+    #[inline]
+    fn now(&self) -> u64 {
+        oxorb_sys::clock::monotonic_nanoseconds()
+    }
+}
+
+/// A clock that stands still until it is advanced, for tests and simulations.
+///
+/// ```
+/// use std::time::Duration;
+/// use oxorb_delivery::{Clock, ManualClock};
+///
+/// let clock = ManualClock::default();
+/// clock.advance(Duration::from_micros(3));
+/// assert_eq!(clock.now(), 3_000);
+/// ```
+#[derive(Debug, Default)]
+pub struct ManualClock(AtomicU64);
+
+impl ManualClock {
+    /// Advances the clock.
+    pub fn advance(&self, by: Duration) {
+        self.0.fetch_add(nanoseconds(by), Ordering::SeqCst);
+    }
+}
+
+impl Clock for ManualClock {
+    fn now(&self) -> u64 {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+/// Returns a duration in nanoseconds, of which 64 bits hold 584 years.
+pub(crate) fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}

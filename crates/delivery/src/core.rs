@@ -1,0 +1,69 @@
+//! What all outlets of a dispatcher count together.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::Counts;
+use crate::sync::Lock;
+
+/// Totals and limits of a dispatcher.
+pub(crate) struct Core {
+    /// Outlets that are not closed.
+    pub(crate) connected: AtomicUsize,
+    /// Events in all queues; counted only when there is a limit.
+    events: AtomicUsize,
+    /// Most of these; 0: no limit.
+    limit: usize,
+    departed: Lock<Counts>,
+}
+
+impl Core {
+    pub(crate) fn new(limit: usize) -> Arc<Core> {
+        Arc::new(Core {
+            connected: AtomicUsize::new(0),
+            events: AtomicUsize::new(0),
+            limit,
+            departed: Lock::new(Counts::default()),
+        })
+    }
+
+    /// Counts one more event, unless there are as many as may be.
+    pub(crate) fn reserve(&self) -> bool {
+        if self.limit == 0 {
+            return true;
+        }
+        let more = |events| (events < self.limit).then_some(events + 1);
+        let added = self
+            .events
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+        added.is_ok()
+    }
+
+    /// Counts events that come back, whatever the limit is.
+    pub(crate) fn add(&self, events: usize) {
+        if self.limit > 0 {
+            self.events.fetch_add(events, Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn free(&self, events: usize) {
+        if self.limit > 0 {
+            self.events.fetch_sub(events, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether no more events may wait.
+    pub(crate) fn is_full(&self) -> bool {
+        self.limit > 0 && self.events.load(Ordering::Relaxed) >= self.limit
+    }
+
+    /// Keeps the counters of an outlet that is gone.
+    pub(crate) fn departed(&self, counts: Counts) {
+        *self.departed.lock() += counts;
+    }
+
+    /// Returns the counters of all outlets that are gone.
+    pub(crate) fn departed_in_all(&self) -> Counts {
+        *self.departed.lock()
+    }
+}

@@ -1,0 +1,138 @@
+//! Counters of an outlet, by cause.
+
+use std::ops::AddAssign;
+
+/// Cause for which an event was dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Cause {
+    /// Offered to a full queue ([`WhenFull::DropNewest`](crate::WhenFull::DropNewest)).
+    Newest,
+    /// Longest in a full queue ([`WhenFull::DropOldest`](crate::WhenFull::DropOldest)).
+    Oldest,
+    /// Least urgent in a full queue
+    /// ([`WhenFull::DropLeastUrgent`](crate::WhenFull::DropLeastUrgent)).
+    LeastUrgent,
+    /// Earliest deadline in a full queue
+    /// ([`WhenFull::DropEarliestDeadline`](crate::WhenFull::DropEarliestDeadline)).
+    EarliestDeadline,
+    /// Replaced by a later event of the same source
+    /// ([`WhenFull::KeepLatest`](crate::WhenFull::KeepLatest)).
+    Superseded,
+    /// Larger than the whole queue may be ([`Qos::octets`](crate::Qos::octets)).
+    TooLarge,
+    /// Expired before delivery ([`Attributes::expiry`](crate::Attributes::expiry)).
+    Expired,
+    /// Late in a lane that drops late requests ([`Missed::Drop`](oxorb_sched::queue::Missed::Drop)).
+    Late,
+    /// Refused by the sink ([`Outcome::Failed`](crate::Outcome::Failed)), or the sink panicked.
+    Failed,
+    /// Consumer gone or released after failures.
+    Gone,
+    /// Outlet detached by the service.
+    Detached,
+    /// Dispatcher shut down before delivery.
+    Shutdown,
+}
+
+impl Cause {
+    /// All causes, in the order of [`Counts::dropped`].
+    pub const ALL: [Cause; 12] = [
+        Cause::Newest,
+        Cause::Oldest,
+        Cause::LeastUrgent,
+        Cause::EarliestDeadline,
+        Cause::Superseded,
+        Cause::TooLarge,
+        Cause::Expired,
+        Cause::Late,
+        Cause::Failed,
+        Cause::Gone,
+        Cause::Detached,
+        Cause::Shutdown,
+    ];
+
+    /// Returns the name for people and tools.
+    pub fn name(self) -> &'static str {
+        match self {
+            Cause::Newest => "newest",
+            Cause::Oldest => "oldest",
+            Cause::LeastUrgent => "least-urgent",
+            Cause::EarliestDeadline => "earliest-deadline",
+            Cause::Superseded => "superseded",
+            Cause::TooLarge => "too-large",
+            Cause::Expired => "expired",
+            Cause::Late => "late",
+            Cause::Failed => "failed",
+            Cause::Gone => "gone",
+            Cause::Detached => "detached",
+            Cause::Shutdown => "shutdown",
+        }
+    }
+}
+
+/// Counters of an outlet at one moment: `offered = delivered + dropped + waiting`, always.
+///
+/// ```
+/// use oxorb_delivery::{Cause, Counts};
+///
+/// let mut total = Counts::default();
+/// total += Counts::default();
+/// assert!(total.is_balanced() && total.dropped(Cause::Oldest) == 0);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Events offered to the outlet.
+    pub offered: u64,
+    /// Events that the sink took, or that were pulled.
+    pub delivered: u64,
+    /// Events that wait now, those in the hands of the sink included.
+    pub waiting: u64,
+    /// Octets of the events that wait in the queue.
+    pub octets: u64,
+    /// Most events that ever waited in the queue.
+    pub most: u64,
+    /// Times that a supplier waited for room.
+    pub waits: u64,
+    pub(crate) dropped: [u64; Cause::ALL.len()],
+}
+
+impl Counts {
+    /// Returns the number of events dropped for one cause.
+    pub fn dropped(&self, cause: Cause) -> u64 {
+        self.dropped[cause as usize]
+    }
+
+    /// Returns the number of events dropped for any cause.
+    pub fn dropped_in_all(&self) -> u64 {
+        self.dropped.iter().sum()
+    }
+
+    /// Returns the causes that dropped an event, with their counters.
+    pub fn drops(&self) -> impl Iterator<Item = (Cause, u64)> + '_ {
+        let all = Cause::ALL
+            .into_iter()
+            .map(|cause| (cause, self.dropped(cause)));
+        all.filter(|&(_, count)| count > 0)
+    }
+
+    /// Whether every offered event is accounted for.
+    pub fn is_balanced(&self) -> bool {
+        self.offered == self.delivered + self.dropped_in_all() + self.waiting
+    }
+}
+
+impl AddAssign for Counts {
+    /// Adds the counters of another outlet; `most` becomes the larger of both.
+    fn add_assign(&mut self, other: Counts) {
+        self.offered += other.offered;
+        self.delivered += other.delivered;
+        self.waiting += other.waiting;
+        self.octets += other.octets;
+        self.most = self.most.max(other.most);
+        self.waits += other.waits;
+        for (mine, more) in self.dropped.iter_mut().zip(other.dropped) {
+            *mine += more;
+        }
+    }
+}

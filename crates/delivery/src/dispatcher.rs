@@ -1,0 +1,286 @@
+//! Dispatchers: the threads that deliver, and all outlets together.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use oxorb_sched::Dispatching;
+
+use crate::core::Core;
+use crate::handle::Outlet;
+use crate::lane::Lane;
+use crate::outlet::{Asked, Runner, Shared, State, Turns};
+use crate::plan::{ConnectError, DispatcherError, Plan};
+use crate::sync::Lock;
+use crate::timers::{Timer, Timers};
+use crate::{Attributes, Cause, Counts, Offered, Qos, Sink};
+
+/// Timers of a dispatcher that brings its own service.
+const TIMERS: usize = 65_536;
+
+/// Outlets of one offer that are waited for together; more are asked again one by one.
+const WAITED: usize = 64;
+
+/// A dispatcher of events of type `E`, usually an `Arc` of an event: delivers what is offered to
+/// outlets, each of which has a bounded queue. See the [crate].
+///
+/// Dropping it shuts it down without waiting.
+pub struct Dispatcher<E: Clone + Send + 'static> {
+    plan: Plan,
+    lanes: Arc<[Arc<Lane<E>>]>,
+    timers: Timers,
+    outlets: Lock<Vec<Weak<Shared<E>>>>,
+    core: Arc<Core>,
+    ended: AtomicBool,
+    /// Looks after stuck lanes.
+    _watch: Option<Timer>,
+}
+
+impl<E: Clone + Send + 'static> Dispatcher<E> {
+    /// Starts the threads of a plan. All memory of the lanes is reserved here.
+    ///
+    /// # Errors
+    /// [`DispatcherError`]; nothing is left running then.
+    pub fn start(plan: Plan) -> Result<Dispatcher<E>, DispatcherError> {
+        let timers = match &plan.timers {
+            Some(timers) => timers.clone(),
+            None => {
+                let name = format!("{}-timers", plan.name);
+                Timers::start(name, Arc::clone(&plan.clock), TIMERS, None)
+                    .map_err(DispatcherError::Timers)?
+            }
+        };
+        let lanes = plan.lanes.iter().map(|lane| {
+            let started = Lane::start(lane, plan.outlets);
+            let lane = lane.name.clone();
+            let failed = |error| DispatcherError::Lane { name: lane, error };
+            started.map(Arc::new).map_err(failed)
+        });
+        let lanes: Arc<[Arc<Lane<E>>]> = lanes.collect::<Result<_, _>>()?;
+        let watch = match lanes.is_empty() {
+            true => None,
+            false => Some(watch(&lanes, &timers, plan.stuck_after)?),
+        };
+        Ok(Dispatcher {
+            core: Core::new(plan.events),
+            plan,
+            lanes,
+            timers,
+            outlets: Lock::new(Vec::new()),
+            ended: AtomicBool::new(false),
+            _watch: watch,
+        })
+    }
+
+    /// Connects a consumer to which events are pushed.
+    ///
+    /// # Errors
+    /// [`ConnectError`].
+    pub fn connect(&self, sink: Arc<dyn Sink<E>>, qos: Qos) -> Result<Outlet<E>, ConnectError> {
+        self.add(Some(sink), qos)
+    }
+
+    /// Connects a consumer that [pulls](Outlet::pull).
+    ///
+    /// # Errors
+    /// [`ConnectError`].
+    pub fn connect_pull(&self, qos: Qos) -> Result<Outlet<E>, ConnectError> {
+        self.add(None, qos)
+    }
+
+    /// Connects a consumer that pulls, and whose drops are reported to a sink, to which nothing is
+    /// delivered.
+    fn add(&self, sink: Option<Arc<dyn Sink<E>>>, qos: Qos) -> Result<Outlet<E>, ConnectError> {
+        let runner = self.check(&qos)?;
+        let turns = match self.plan.lanes.get(qos.lane) {
+            None => Turns::Reactive,
+            Some(lane) if lane.dispatching == Dispatching::Static => Turns::Lane,
+            Some(_) => Turns::ByDeadline,
+        };
+        let limit = self.plan.outlets;
+        let more = |outlets| (outlets < limit).then_some(outlets + 1);
+        let connected = &self.core.connected;
+        connected
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, more)
+            .map_err(|_| ConnectError::TooManyOutlets { limit })?;
+        let state = State::new(qos, turns, Arc::clone(&self.core));
+        let shared = Shared::new(
+            state,
+            sink,
+            runner,
+            Arc::clone(&self.plan.clock),
+            self.timers.clone(),
+            Arc::clone(&self.core),
+        );
+        let mut outlets = self.outlets.lock();
+        outlets.retain(|outlet| outlet.strong_count() > 0);
+        outlets.push(Arc::downgrade(&shared));
+        drop(outlets);
+        // It may have ended meanwhile, and then nobody else closes this outlet.
+        if self.ended.load(Ordering::SeqCst) {
+            shared.close(Cause::Shutdown);
+            return Err(ConnectError::ShutDown);
+        }
+        Ok(Outlet { shared })
+    }
+
+    fn check(&self, qos: &Qos) -> Result<Runner<E>, ConnectError> {
+        for (member, value) in [
+            ("events", qos.events),
+            ("batch", qos.batch),
+            ("concurrency", qos.concurrency),
+        ] {
+            if value == 0 {
+                return Err(ConnectError::Zero(member));
+            }
+        }
+        if self.lanes.is_empty() {
+            return Ok(Runner::Reactive);
+        }
+        let lane = self.lanes.get(qos.lane);
+        let lane = lane.ok_or(ConnectError::NoSuchLane {
+            lane: qos.lane,
+            lanes: self.lanes.len(),
+        })?;
+        Ok(Runner::Lane(Arc::clone(lane)))
+    }
+
+    /// Offers an event to several outlets, in this order. Those that wait for room do so after all
+    /// others have the event, and all together for [`Plan::wait`] at most. Returns how many outlets
+    /// took the event.
+    pub fn offer_all<'o>(
+        &self,
+        outlets: impl IntoIterator<Item = &'o Outlet<E>>,
+        event: &E,
+        about: &Attributes,
+    ) -> usize {
+        let mut taken = 0;
+        let mut full: [Option<&Outlet<E>>; WAITED] = [None; WAITED];
+        let mut waiting = 0;
+        for outlet in outlets {
+            match outlet.shared.ask(event, about) {
+                Asked::Done(offered) => taken += usize::from(offered == Offered::Taken),
+                Asked::Full if waiting < WAITED => {
+                    full[waiting] = Some(outlet);
+                    waiting += 1;
+                }
+                // More than are waited for: what its policy is without waiting.
+                Asked::Full => {
+                    let offered = outlet.shared.offer(event, about, Some(Instant::now()));
+                    taken += usize::from(offered == Offered::Taken);
+                }
+            }
+        }
+        if waiting > 0 {
+            let began = Instant::now();
+            for outlet in full.into_iter().flatten() {
+                let wait = outlet.shared.lock().wait.min(self.plan.wait);
+                let offered = outlet.shared.offer(event, about, Some(began + wait));
+                taken += usize::from(offered == Offered::Taken);
+            }
+        }
+        taken
+    }
+
+    /// Whether all outlets together hold as many events as they may ([`Plan::events`]).
+    pub fn is_full(&self) -> bool {
+        self.core.is_full()
+    }
+
+    /// Returns the number of outlets that are attached.
+    pub fn outlets(&self) -> usize {
+        self.core.connected.load(Ordering::SeqCst)
+    }
+
+    /// Returns the sum of the counters of all outlets there ever were.
+    pub fn counts(&self) -> Counts {
+        let mut sum = self.core.departed_in_all();
+        for outlet in self.live() {
+            sum += outlet.lock().counts();
+        }
+        sum
+    }
+
+    /// Returns the timer service.
+    pub fn timers(&self) -> &Timers {
+        &self.timers
+    }
+
+    /// Returns the description that the dispatcher was started with.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Whether the threads of a lane have the class, priority or reservation that they were to
+    /// have; true for a dispatcher without lanes.
+    pub fn is_real_time(&self) -> bool {
+        self.lanes.iter().all(|lane| lane.is_real_time())
+    }
+
+    /// Takes no more events, delivers those that wait, `limit` at most for all, and ends the
+    /// threads. Returns whether all were delivered, or dropped for a cause of their own, and no
+    /// thread is left in a sink.
+    pub fn shut_down(&self, limit: Duration) -> bool {
+        let until = Instant::now() + limit;
+        let left = || until.saturating_duration_since(Instant::now());
+        self.ended.store(true, Ordering::SeqCst);
+        let outlets = self.live();
+        // None takes events while another one is waited for.
+        for outlet in &outlets {
+            outlet.drain(Cause::Shutdown, Duration::ZERO);
+        }
+        let mut all = true;
+        for outlet in &outlets {
+            all &= outlet.is_pulled() || outlet.drain(Cause::Shutdown, left());
+        }
+        self.stop(&outlets);
+        all && self.lanes.iter().all(|lane| lane.wait_ended(until))
+    }
+
+    fn stop(&self, outlets: &[Arc<Shared<E>>]) {
+        self.ended.store(true, Ordering::SeqCst);
+        self.lanes.iter().for_each(|lane| lane.stop());
+        for outlet in outlets {
+            outlet.close(Cause::Shutdown);
+        }
+    }
+
+    fn live(&self) -> Vec<Arc<Shared<E>>> {
+        let outlets = self.outlets.lock();
+        outlets.iter().filter_map(Weak::upgrade).collect()
+    }
+}
+
+impl<E: Clone + Send + 'static> Drop for Dispatcher<E> {
+    fn drop(&mut self) {
+        self.stop(&self.live());
+    }
+}
+
+/// Adds spare threads to lanes that are stuck.
+fn watch<E: Clone + Send + 'static>(
+    lanes: &Arc<[Arc<Lane<E>>]>,
+    timers: &Timers,
+    period: Duration,
+) -> Result<Timer, DispatcherError> {
+    let watched: Vec<_> = lanes.iter().map(Arc::downgrade).collect();
+    let timer = timers.add(move |_| {
+        for lane in watched.iter().filter_map(Weak::upgrade) {
+            lane.look();
+        }
+    });
+    let timer = timer.map_err(|error| DispatcherError::Timers(std::io::Error::other(error)))?;
+    timer.every(period);
+    Ok(timer)
+}
+
+impl<E: Clone + Send + 'static> fmt::Debug for Dispatcher<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Dispatcher")
+            .field("lanes", &self.lanes.len())
+            .field("outlets", &self.outlets())
+            .field("counts", &self.counts())
+            .finish()
+    }
+}

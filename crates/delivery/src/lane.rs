@@ -1,0 +1,78 @@
+//! Threads that dispatch outlets.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use oxorb_dispatch::{Module, StartError};
+use oxorb_sched::queue::{Taken, Timing};
+
+use crate::LanePlan;
+use crate::outlet::Shared;
+
+/// Tokens that an outlet may have in a lane: one for its turn, one more for an event that became
+/// more urgent than the turn.
+pub(crate) const TOKENS: u32 = 2;
+
+/// A module of the scheduling service whose requests are turns of outlets.
+pub(crate) struct Lane<E: Clone + Send + 'static> {
+    module: Module<Arc<Shared<E>>>,
+    /// Turns that ended.
+    ended: Arc<AtomicU64>,
+    /// `ended` at the last look.
+    looked: AtomicU64,
+}
+
+impl<E: Clone + Send + 'static> Lane<E> {
+    pub(crate) fn start(plan: &LanePlan, outlets: usize) -> Result<Lane<E>, StartError> {
+        let mut module = oxorb_dispatch::Plan::new(plan.name.clone(), plan.dispatching);
+        module.threads = plan.threads;
+        module.spares = plan.spares;
+        module.scheduling = plan.scheduling;
+        module.missed = plan.missed;
+        module.cpus.clone_from(&plan.cpus);
+        module.listed.clone_from(&plan.listed);
+        module.capacity = outlets.saturating_mul(TOKENS as usize);
+        let ended = Arc::new(AtomicU64::new(0));
+        let count = Arc::clone(&ended);
+        let module = Module::start(module, move |taken: Taken<Arc<Shared<E>>>| {
+            match taken {
+                Taken::Due(outlet) | Taken::Late(outlet) => outlet.turn_of_token(),
+                Taken::Dropped(outlet) => outlet.late_token(),
+            }
+            count.fetch_add(1, Ordering::Relaxed);
+        })?;
+        Ok(Lane {
+            module,
+            ended,
+            looked: AtomicU64::new(0),
+        })
+    }
+
+    /// Queues a turn of an outlet, and reports whether the lane takes turns.
+    pub(crate) fn dispatch(&self, outlet: Arc<Shared<E>>, timing: Timing) -> bool {
+        self.module.dispatch(outlet, timing).is_ok()
+    }
+
+    /// Adds a spare thread if turns wait and none ended since the last look.
+    pub(crate) fn look(&self) {
+        let ended = self.ended.load(Ordering::Relaxed);
+        let before = self.looked.swap(ended, Ordering::Relaxed);
+        if ended == before && self.module.counts().waiting > 0 {
+            // Without a thread, turns wait on: their queues are bounded, and counted.
+            let _ = self.module.reinforce();
+        }
+    }
+
+    pub(crate) fn is_real_time(&self) -> bool {
+        self.module.is_real_time()
+    }
+
+    pub(crate) fn stop(&self) {
+        drop(self.module.stop());
+    }
+
+    pub(crate) fn wait_ended(&self, until: Instant) -> bool {
+        self.module.wait_ended(until)
+    }
+}

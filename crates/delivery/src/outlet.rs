@@ -1,0 +1,326 @@
+//! Outlets: the queue of one consumer, and its turns.
+
+mod state;
+mod turn;
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use oxorb_sched::queue::Timing;
+
+use crate::clock::Clock;
+use crate::core::Core;
+use crate::lane::Lane;
+use crate::queue::{Entry, Room};
+use crate::sync::{Lock, Locked, Signal};
+use crate::{Attributes, Cause, Offered, Qos, Release, Sink, Timers};
+
+use state::Next;
+pub(crate) use state::{State, Turns};
+
+/// Longest sleep of a thread that waits, which looks again then.
+const LONG: Duration = Duration::from_secs(3600);
+
+/// One consumer of a dispatcher.
+pub(crate) struct Shared<E: Clone + Send + 'static> {
+    state: Lock<State<E>>,
+    /// Changes when a place becomes free.
+    room: Signal,
+    /// Changes when an event may be pulled.
+    events: Signal,
+    /// Changes when a delivery ends while somebody waits for that.
+    ends: Signal,
+    /// `None`: events are pulled.
+    sink: Option<Arc<dyn Sink<E>>>,
+    runner: Runner<E>,
+    clock: Arc<dyn Clock>,
+    timers: Timers,
+    core: Arc<Core>,
+    /// For its own tokens and timers.
+    this: Weak<Shared<E>>,
+}
+
+/// Threads that deliver.
+pub(crate) enum Runner<E: Clone + Send + 'static> {
+    /// The supplier's.
+    Reactive,
+    /// Those of a lane.
+    Lane(Arc<Lane<E>>),
+    /// Those of a model.
+    #[cfg(all(test, feature = "model"))]
+    Model(shuttle::sync::mpsc::Sender<Arc<Shared<E>>>),
+}
+
+/// Answer of an outlet that was asked not to wait.
+pub(crate) enum Asked {
+    Done(Offered),
+    /// There is no room, and the consumer's policy is to wait.
+    Full,
+}
+
+impl<E: Clone + Send + 'static> Shared<E> {
+    pub(crate) fn new(
+        state: State<E>,
+        sink: Option<Arc<dyn Sink<E>>>,
+        runner: Runner<E>,
+        clock: Arc<dyn Clock>,
+        timers: Timers,
+        core: Arc<Core>,
+    ) -> Arc<Shared<E>> {
+        Arc::new_cyclic(|this| Shared {
+            state: Lock::new(state),
+            room: Signal::default(),
+            events: Signal::default(),
+            ends: Signal::default(),
+            sink,
+            runner,
+            clock,
+            timers,
+            core,
+            this: Weak::clone(this),
+        })
+    }
+
+    pub(crate) fn lock(&self) -> Locked<'_, State<E>> {
+        self.state.lock()
+    }
+
+    /// Offers an event without waiting for room.
+    pub(crate) fn ask(&self, event: &E, about: &Attributes) -> Asked {
+        let state = self.lock();
+        let may_wait = state.may_wait();
+        self.offer_step(state, event, about, may_wait)
+    }
+
+    /// Offers an event, waiting for room until `until` at most.
+    pub(crate) fn offer(&self, event: &E, about: &Attributes, until: Option<Instant>) -> Offered {
+        let mut state = self.lock();
+        let mut until = until;
+        loop {
+            let may_wait = state.may_wait();
+            // Before the look: a place that becomes free later changes the count.
+            let seen = self.room.seen();
+            let wait = state.wait;
+            match self.offer_step(state, event, about, may_wait) {
+                Asked::Done(offered) => return offered,
+                Asked::Full => {}
+            }
+            let end = *until.get_or_insert_with(|| Instant::now() + wait.min(LONG));
+            let left = end.saturating_duration_since(Instant::now());
+            if !left.is_zero() {
+                self.room.wait(seen, left);
+            }
+            state = self.lock();
+            state.waited(left.is_zero());
+        }
+    }
+
+    /// Takes an event into the queue or drops one after the other, as the policy says.
+    fn offer_step<'s>(
+        &'s self,
+        mut state: Locked<'s, State<E>>,
+        event: &E,
+        about: &Attributes,
+        may_wait: bool,
+    ) -> Asked {
+        loop {
+            if let Some(cause) = state.refusing {
+                return Asked::Done(self.refuse(state, event, cause));
+            }
+            let now = match state.needs_time(about) {
+                true => self.clock.now(),
+                false => 0,
+            };
+            match state.room(about, now, may_wait) {
+                Room::Free => {
+                    state.push(event.clone(), about, now);
+                    self.after_push(state, now);
+                    return Asked::Done(Offered::Taken);
+                }
+                Room::Evicted(cause, entry) => {
+                    drop(state);
+                    self.report(cause, entry);
+                    state = self.lock();
+                }
+                Room::Refused(cause) => return Asked::Done(self.refuse(state, event, cause)),
+                Room::Full => return Asked::Full,
+            }
+        }
+    }
+
+    fn refuse(&self, mut state: Locked<'_, State<E>>, event: &E, cause: Cause) -> Offered {
+        state.drop_offered(cause);
+        drop(state);
+        if let Some(sink) = &self.sink {
+            sink.dropped(cause, event);
+        }
+        Offered::Dropped(cause)
+    }
+
+    fn report(&self, cause: Cause, entry: Entry<E>) {
+        if let Some(sink) = &self.sink {
+            sink.dropped(cause, &entry.event);
+        }
+    }
+
+    fn after_push(&self, mut state: Locked<'_, State<E>>, now: u64) {
+        if self.sink.is_none() {
+            drop(state);
+            self.events.notify();
+            return;
+        }
+        let next = state.next(now);
+        drop(state);
+        self.act(next);
+    }
+
+    /// Does what [`State::next`] asks for, without the lock.
+    fn act(&self, next: Next) {
+        match next {
+            Next::Nothing => {}
+            Next::Look(at) => self.arm(at),
+            Next::Turn(timing) => self.dispatch(timing),
+        }
+    }
+
+    fn dispatch(&self, timing: Timing) {
+        let sent = match &self.runner {
+            Runner::Reactive => return self.turns_here(),
+            Runner::Lane(lane) => {
+                let this = self.this.upgrade();
+                this.is_some_and(|this| lane.dispatch(this, timing))
+            }
+            #[cfg(all(test, feature = "model"))]
+            Runner::Model(turns) => {
+                let this = self.this.upgrade();
+                this.is_some_and(|this| turns.send(this).is_ok())
+            }
+        };
+        if !sent {
+            // The lanes were stopped: the dispatcher closes the outlet.
+            self.lock().tokens -= 1;
+        }
+    }
+
+    /// Has the outlet looked at again at this moment.
+    fn arm(&self, at: u64) {
+        let mut state = self.lock();
+        if state.timer.is_none() {
+            drop(state);
+            let this = Weak::clone(&self.this);
+            let timer = self.timers.add(move |_| {
+                if let Some(outlet) = this.upgrade() {
+                    outlet.look();
+                }
+            });
+            state = self.lock();
+            // Without a timer, the next offer looks.
+            state.timer = timer.ok();
+        }
+        if let Some(timer) = &state.timer {
+            timer.at(at);
+        }
+    }
+
+    /// Takes a turn if there is something to deliver by now.
+    pub(crate) fn look(&self) {
+        let now = self.clock.now();
+        let mut state = self.lock();
+        state.armed = None;
+        state.queue.start(now);
+        if self.sink.is_none() {
+            drop(state);
+            self.events.notify();
+            return;
+        }
+        let next = state.next(now);
+        drop(state);
+        self.act(next);
+    }
+
+    /// Refuses further events and drops those that wait; reports whether nobody did before.
+    pub(crate) fn close(&self, cause: Cause) -> bool {
+        let mut state = self.lock();
+        let Some(mut left) = state.close(cause) else {
+            return false;
+        };
+        let timer = state.timer.take();
+        drop(state);
+        drop(timer);
+        self.core.connected.fetch_sub(1, Ordering::SeqCst);
+        self.room.notify();
+        self.events.notify();
+        self.ends.notify();
+        while let Some(entry) = left.take_any() {
+            self.report(cause, entry);
+        }
+        true
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        self.lock().refusing.is_none()
+    }
+
+    pub(crate) fn is_pulled(&self) -> bool {
+        self.sink.is_none()
+    }
+
+    /// Replaces the quality of service.
+    pub(crate) fn set_qos(&self, qos: Qos) {
+        let out = self.lock().set_qos(qos);
+        for (cause, entry) in out {
+            self.report(cause, entry);
+        }
+        self.room.notify();
+        self.look();
+    }
+
+    /// Releases the consumer after it failed.
+    pub(crate) fn release(&self, why: Release) {
+        if self.close(Cause::Gone)
+            && let Some(sink) = &self.sink
+        {
+            sink.released(why);
+        }
+    }
+
+    /// Refuses further events and waits until those that wait are delivered, `limit` at most.
+    pub(crate) fn drain(&self, cause: Cause, limit: Duration) -> bool {
+        self.lock().refusing.get_or_insert(cause);
+        self.look();
+        self.wait_until(limit, |state| state.queue.len() == 0 && state.in_hand == 0)
+    }
+
+    /// Waits until no delivery is under way, `limit` at most.
+    pub(crate) fn quiesce(&self, limit: Duration) -> bool {
+        self.wait_until(limit, |state| state.running == 0)
+    }
+
+    fn wait_until(&self, limit: Duration, done: impl Fn(&State<E>) -> bool) -> bool {
+        let until = Instant::now() + limit.min(LONG);
+        loop {
+            let seen = self.ends.seen();
+            let mut state = self.lock();
+            let closed = state.closed.is_some() && state.running == 0;
+            if done(&state) || closed {
+                return true;
+            }
+            state.ends_awaited = true;
+            drop(state);
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            self.ends.wait(seen, left);
+        }
+    }
+}
+
+impl<E: Clone + Send + 'static> Drop for Shared<E> {
+    fn drop(&mut self) {
+        self.close(Cause::Detached);
+        let counts = self.lock().counts();
+        self.core.departed(counts);
+    }
+}

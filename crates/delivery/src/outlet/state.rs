@@ -1,0 +1,460 @@
+//! What the lock of an outlet guards.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use oxorb_sched::queue::Timing;
+
+use crate::clock::nanoseconds;
+use crate::core::Core;
+use crate::lane::TOKENS;
+use crate::queue::{Entry, Queue, Room};
+use crate::{Attributes, Cause, Counts, Qos, Timer};
+
+/// Most scratch buffers that an outlet keeps.
+const HANDS: usize = 16;
+
+/// State of an outlet.
+pub(crate) struct State<E> {
+    pub(super) queue: Queue<E>,
+    qos: Qos,
+    turns: Turns,
+    counts: Counts,
+    core: Arc<Core>,
+    /// [`Qos::wait`].
+    pub(crate) wait: Duration,
+    hands: Vec<Hand<E>>,
+    pub(super) in_hand: u64,
+    /// Threads that deliver now.
+    pub(super) running: usize,
+    /// Turns that wait in the lane.
+    pub(super) tokens: u32,
+    /// Deadline of the most urgent of these.
+    token_deadline: u64,
+    suspended: bool,
+    /// Cause for which offered events are dropped from now on.
+    pub(super) refusing: Option<Cause>,
+    /// Cause for which waiting events were dropped.
+    pub(super) closed: Option<Cause>,
+    /// Failed deliveries in a row.
+    failures: u32,
+    /// A supplier waited in vain, and nothing was delivered since.
+    stalled: bool,
+    /// Moment before which nothing is delivered, after a failure; 0: none.
+    not_before: u64,
+    /// Moment at which the events that wait are delivered, however few they are.
+    pace_due: u64,
+    /// Moment for which the timer is armed.
+    pub(super) armed: Option<u64>,
+    pub(super) timer: Option<Timer>,
+    pub(super) ends_awaited: bool,
+}
+
+/// Way in which turns are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turns {
+    /// By threads of suppliers, each of which takes one after the other.
+    Reactive,
+    /// By a lane, first come, first served.
+    Lane,
+    /// By a lane that orders outlets by the deadline of their next event.
+    ByDeadline,
+}
+
+/// Events in the hands of a sink.
+pub(super) struct Hand<E> {
+    pub(super) events: Vec<E>,
+    pub(super) rest: Vec<(Attributes, u64)>,
+}
+
+/// Next step of an outlet.
+pub(super) enum Next {
+    Nothing,
+    /// Look again at this moment.
+    Look(u64),
+    /// Take a turn.
+    Turn(Timing),
+}
+
+/// Result of a look for events to deliver.
+pub(super) enum Taken<E> {
+    /// Take these, and one more turn may be wanted meanwhile.
+    Hand(Hand<E>, Next),
+    /// One has expired: report and ask again.
+    Expired(Entry<E>),
+    Nothing(Next),
+}
+
+impl<E> State<E> {
+    pub(crate) fn new(qos: Qos, turns: Turns, core: Arc<Core>) -> State<E> {
+        State {
+            queue: Queue::new(&qos, spare(&qos)),
+            turns,
+            counts: Counts::default(),
+            core,
+            wait: qos.wait,
+            hands: vec![Hand::new(&qos)],
+            qos,
+            in_hand: 0,
+            running: 0,
+            tokens: 0,
+            token_deadline: u64::MAX,
+            suspended: false,
+            refusing: None,
+            closed: None,
+            failures: 0,
+            stalled: false,
+            not_before: 0,
+            pace_due: 0,
+            armed: None,
+            timer: None,
+            ends_awaited: false,
+        }
+    }
+
+    pub(crate) fn counts(&self) -> Counts {
+        Counts {
+            waiting: self.queue.len() as u64 + self.in_hand,
+            octets: self.queue.octets(),
+            ..self.counts
+        }
+    }
+
+    pub(crate) fn qos(&self) -> &Qos {
+        &self.qos
+    }
+
+    /// Replaces the quality of service; returns the events for which there is no room any more.
+    pub(crate) fn set_qos(&mut self, qos: Qos) -> Vec<(Cause, Entry<E>)> {
+        let mut old = std::mem::replace(&mut self.queue, Queue::new(&qos, spare(&qos)));
+        self.wait = qos.wait;
+        self.qos = qos;
+        self.hands.clear();
+        let mut out = Vec::new();
+        let mut left: Vec<Entry<E>> = std::iter::from_fn(|| old.take_any()).collect();
+        left.sort_by_key(|entry| entry.arrival);
+        for entry in left {
+            loop {
+                match self.queue.room(&entry.about, 0, false, false) {
+                    Room::Free => {
+                        self.queue.push(entry.event, entry.about);
+                        break;
+                    }
+                    Room::Evicted(cause, evicted) => out.push((cause, evicted)),
+                    Room::Refused(cause) => {
+                        out.push((cause, entry));
+                        break;
+                    }
+                    Room::Full => break,
+                }
+            }
+        }
+        for (cause, _) in &out {
+            self.drop_queued(*cause);
+        }
+        out
+    }
+
+    pub(super) fn may_wait(&self) -> bool {
+        !self.wait.is_zero() && !self.stalled
+    }
+
+    /// Notes that a supplier waited, perhaps in vain.
+    pub(super) fn waited(&mut self, in_vain: bool) {
+        self.counts.waits += 1;
+        self.stalled |= in_vain;
+    }
+
+    /// Whether the time decides about this event, or about those that wait.
+    pub(super) fn needs_time(&self, about: &Attributes) -> bool {
+        about.start.is_some()
+            || about.expiry.is_some()
+            || self.queue.is_timed()
+            || self.not_before > 0
+            || !self.qos.pacing.is_zero()
+    }
+
+    pub(super) fn is_timed(&self) -> bool {
+        self.needs_time(&Attributes::default())
+    }
+
+    /// Makes room for one event; [`Room::Free`] must be followed by a [`push`](Self::push).
+    pub(super) fn room(&mut self, about: &Attributes, now: u64, may_wait: bool) -> Room<E> {
+        let reserved = self.core.reserve();
+        let room = self.queue.room(about, now, may_wait, !reserved);
+        match &room {
+            Room::Free => {}
+            _ if reserved => self.core.free(1),
+            _ => {}
+        }
+        if let Room::Evicted(cause, _) = &room {
+            self.drop_queued(*cause);
+        }
+        room
+    }
+
+    pub(super) fn push(&mut self, event: E, about: &Attributes, now: u64) {
+        self.counts.offered += 1;
+        let start = about.start.filter(|&start| start > now);
+        self.queue.push(event, Attributes { start, ..*about });
+        self.counts.most = self.counts.most.max(self.queue.len() as u64);
+        if self.queue.ready() == 1 {
+            self.pace_from(now);
+        }
+    }
+
+    /// Counts an event that was offered and goes straight away.
+    pub(super) fn drop_offered(&mut self, cause: Cause) {
+        self.counts.offered += 1;
+        self.counts.dropped[cause as usize] += 1;
+    }
+
+    /// Counts an event that left the queue undelivered.
+    fn drop_queued(&mut self, cause: Cause) {
+        self.counts.dropped[cause as usize] += 1;
+        self.core.free(1);
+    }
+
+    /// Says what is to be done next for a consumer that events are pushed to.
+    pub(super) fn next(&mut self, now: u64) -> Next {
+        if self.may_deliver(now) {
+            let first = self.queue.first();
+            let deadline = first.map_or(u64::MAX, Attributes::deadline_or_never);
+            let overtakes = self.turns == Turns::ByDeadline
+                && self.tokens < TOKENS
+                && deadline < self.token_deadline;
+            if self.tokens > 0 && !overtakes {
+                return Next::Nothing;
+            }
+            self.tokens += 1;
+            self.token_deadline = deadline;
+            return Next::Turn(Timing {
+                // Half of all time: laxities are computed from it.
+                deadline: deadline.min(u64::MAX / 2),
+                execution: nanoseconds(self.qos.execution),
+                order: self.qos.order_in_lane,
+            });
+        }
+        if self.suspended || self.closed.is_some() || !self.is_timed() {
+            return Next::Nothing;
+        }
+        let ready = self.queue.ready() > 0;
+        let later = [
+            self.queue.next_start(),
+            ready.then_some(self.not_before),
+            ready.then_some(self.pace_due),
+        ];
+        let later = later.into_iter().flatten().filter(|&at| at > now).min();
+        match later {
+            Some(at) if self.armed.is_none_or(|armed| armed > at) => {
+                self.armed = Some(at);
+                Next::Look(at)
+            }
+            _ => Next::Nothing,
+        }
+    }
+
+    fn may_deliver(&self, now: u64) -> bool {
+        let ready = self.queue.ready();
+        let is_time = self.qos.pacing.is_zero()
+            || ready >= self.qos.batch
+            || now >= self.pace_due
+            || self.refusing.is_some();
+        ready > 0
+            && is_time
+            && !self.suspended
+            && self.running < self.qos.concurrency
+            && now >= self.not_before
+    }
+
+    /// Takes the events of one delivery.
+    pub(super) fn take(&mut self, now: u64) -> Taken<E> {
+        self.queue.start(now);
+        if let Some(entry) = self.queue.take_expired(now) {
+            self.drop_queued(Cause::Expired);
+            return Taken::Expired(entry);
+        }
+        if !self.may_deliver(now) {
+            return Taken::Nothing(self.next(now));
+        }
+        self.not_before = 0;
+        let mut hand = self.hands.pop().unwrap_or_else(|| Hand::new(&self.qos));
+        while hand.events.len() < self.qos.batch
+            && let Some(entry) = self.queue.take()
+        {
+            hand.rest.push((entry.about, entry.arrival));
+            hand.events.push(entry.event);
+        }
+        self.core.free(hand.events.len());
+        self.in_hand += hand.events.len() as u64;
+        self.running += 1;
+        self.pace_from(now);
+        let next = match self.turns {
+            // One turn within another would have no end.
+            Turns::Reactive => Next::Nothing,
+            Turns::Lane | Turns::ByDeadline => self.next(now),
+        };
+        Taken::Hand(hand, next)
+    }
+
+    /// Takes back what a delivery borrowed, apart from its events.
+    fn end(&mut self, events: usize) {
+        self.running -= 1;
+        self.in_hand -= events as u64;
+    }
+
+    pub(super) fn delivered(&mut self, events: usize) {
+        self.end(events);
+        self.counts.delivered += events as u64;
+        self.failures = 0;
+        self.stalled = false;
+    }
+
+    /// Counts events of a failed delivery, and returns the failures in a row if they are too many.
+    pub(super) fn failed(&mut self, events: usize, cause: Cause) -> Option<u32> {
+        self.end(events);
+        self.counts.dropped[cause as usize] += events as u64;
+        self.one_more_failure()
+    }
+
+    /// Puts the events of a failed delivery back until the moment given. Those that have no place
+    /// any more are left in the hand, and counted for the cause returned.
+    pub(super) fn retry(&mut self, hand: &mut Hand<E>, at: u64) -> (Cause, Option<u32>) {
+        self.end(hand.events.len());
+        if let Some(cause) = self.closed {
+            self.counts.dropped[cause as usize] += hand.events.len() as u64;
+            return (cause, None);
+        }
+        self.not_before = at;
+        let mut superseded = Vec::new();
+        while let (Some(event), Some((about, arrival))) = (hand.events.pop(), hand.rest.pop()) {
+            let entry = Entry {
+                event,
+                about,
+                arrival,
+            };
+            match self.queue.put_back(entry) {
+                None => self.core.add(1),
+                Some(entry) => {
+                    self.counts.dropped[Cause::Superseded as usize] += 1;
+                    superseded.push(entry.event);
+                }
+            }
+        }
+        hand.events.append(&mut superseded);
+        (Cause::Superseded, self.one_more_failure())
+    }
+
+    fn one_more_failure(&mut self) -> Option<u32> {
+        self.failures += 1;
+        (self.qos.failures > 0 && self.failures >= self.qos.failures).then_some(self.failures)
+    }
+
+    pub(super) fn keep(&mut self, hand: Hand<E>) {
+        if self.hands.len() < HANDS {
+            self.hands.push(hand);
+        }
+    }
+
+    /// Takes an event for a consumer that pulls.
+    pub(super) fn pull(&mut self, now: u64) -> Pulled<E> {
+        self.queue.start(now);
+        if let Some(entry) = self.queue.take_expired(now) {
+            self.drop_queued(Cause::Expired);
+            return Pulled::Expired(entry);
+        }
+        let entry = if self.suspended {
+            None
+        } else {
+            self.queue.take()
+        };
+        match entry {
+            Some(entry) => {
+                self.core.free(1);
+                self.counts.delivered += 1;
+                self.stalled = false;
+                Pulled::Event(entry.event)
+            }
+            None if self.closed.is_some() => Pulled::Over,
+            None if self.refusing.is_some() && self.queue.len() == 0 => Pulled::Over,
+            None => Pulled::Empty(self.queue.next_start()),
+        }
+    }
+
+    /// Drops the next event if it is late, for a lane that says so.
+    pub(super) fn take_late(&mut self, now: u64) -> Option<Entry<E>> {
+        let deadline = self.queue.first()?.deadline?;
+        let late = now.saturating_add(nanoseconds(self.qos.execution)) >= deadline;
+        let entry = if late { self.queue.take() } else { None }?;
+        self.drop_queued(Cause::Late);
+        Some(entry)
+    }
+
+    /// A turn that waited begins.
+    pub(super) fn token_used(&mut self) {
+        self.tokens -= 1;
+        if self.tokens == 0 {
+            self.token_deadline = u64::MAX;
+        }
+    }
+
+    pub(crate) fn suspend(&mut self, suspended: bool) {
+        self.suspended = suspended;
+    }
+
+    pub(crate) fn is_suspended(&self) -> bool {
+        self.suspended
+    }
+
+    /// Returns what waits, counted as dropped, unless the outlet was closed before.
+    pub(super) fn close(&mut self, cause: Cause) -> Option<Queue<E>> {
+        if self.closed.is_some() {
+            return None;
+        }
+        self.refusing.get_or_insert(cause);
+        self.closed = Some(cause);
+        let nothing = Qos {
+            events: 0,
+            ..Qos::default()
+        };
+        let left = std::mem::replace(&mut self.queue, Queue::new(&nothing, 0));
+        self.counts.dropped[cause as usize] += left.len() as u64;
+        self.core.free(left.len());
+        Some(left)
+    }
+
+    fn pace_from(&mut self, now: u64) {
+        self.pace_due = now.saturating_add(nanoseconds(self.qos.pacing));
+    }
+}
+
+/// Answer to a consumer that pulls.
+pub(super) enum Pulled<E> {
+    Event(E),
+    /// One has expired: report and ask again.
+    Expired(Entry<E>),
+    /// Nothing; the moment is that at which the next event starts.
+    Empty(Option<u64>),
+    /// Nothing, and nothing will come.
+    Over,
+}
+
+impl<E> Hand<E> {
+    pub(super) fn clear(&mut self) {
+        self.events.clear();
+        self.rest.clear();
+    }
+
+    fn new(qos: &Qos) -> Hand<E> {
+        let most = qos.batch.min(qos.events);
+        Hand {
+            events: Vec::with_capacity(most),
+            rest: Vec::with_capacity(most),
+        }
+    }
+}
+
+/// Returns the most events that may be put back.
+fn spare(qos: &Qos) -> usize {
+    qos.batch.min(qos.events) * qos.concurrency.min(HANDS)
+}

@@ -1,0 +1,181 @@
+//! Turns: one delivery of one outlet.
+
+use std::panic::{self, AssertUnwindSafe};
+use std::time::{Duration, Instant};
+
+use super::state::{Hand, Next, Pulled, Taken};
+use super::{LONG, Runner, Shared};
+use crate::clock::nanoseconds;
+use crate::{Cause, Outcome, PullError, Release};
+
+/// Most turns of one call of a supplier whose own thread delivers. The rest is left to the timers.
+const TURNS: usize = 64;
+
+impl<E: Clone + Send + 'static> Shared<E> {
+    /// Takes the turn that waited in a lane.
+    pub(crate) fn turn_of_token(&self) {
+        self.lock().token_used();
+        self.turn();
+    }
+
+    /// Drops the event whose turn came too late.
+    pub(crate) fn late_token(&self) {
+        let now = self.clock.now();
+        let mut state = self.lock();
+        state.token_used();
+        let late = state.take_late(now);
+        let next = state.next(now);
+        drop(state);
+        if let Some(entry) = late {
+            self.report(Cause::Late, entry);
+        }
+        self.act(next);
+    }
+
+    /// Takes turns on the thread of a supplier.
+    pub(super) fn turns_here(&self) {
+        self.lock().token_used();
+        for _ in 0..TURNS {
+            if !self.turn() {
+                return;
+            }
+        }
+        self.arm(self.clock.now());
+    }
+
+    /// Delivers what there is for one turn. Returns whether the caller is to take another one.
+    fn turn(&self) -> bool {
+        let mut hand = loop {
+            let mut state = self.lock();
+            let now = if state.is_timed() {
+                self.clock.now()
+            } else {
+                0
+            };
+            let taken = state.take(now);
+            drop(state);
+            match taken {
+                Taken::Expired(entry) => self.report(Cause::Expired, entry),
+                Taken::Nothing(next) => {
+                    self.act(next);
+                    return false;
+                }
+                Taken::Hand(hand, next) => {
+                    self.room.notify();
+                    self.act(next);
+                    break hand;
+                }
+            }
+        };
+        let outcome = match &self.sink {
+            Some(sink) => {
+                let call = AssertUnwindSafe(|| sink.deliver(&hand.events));
+                panic::catch_unwind(call).unwrap_or(Outcome::Failed)
+            }
+            None => Outcome::Gone,
+        };
+        let release = self.end_turn(&mut hand, outcome);
+        self.after_turn(hand, release)
+    }
+
+    /// Counts a delivery, and says why the consumer is to be released, if so.
+    fn end_turn(&self, hand: &mut Hand<E>, outcome: Outcome) -> Option<Release> {
+        let events = hand.events.len();
+        match outcome {
+            Outcome::Delivered => {
+                // Their destructors run without the lock.
+                hand.clear();
+                self.lock().delivered(events);
+                None
+            }
+            Outcome::Failed | Outcome::Gone => {
+                let gone = outcome == Outcome::Gone;
+                let cause = if gone { Cause::Gone } else { Cause::Failed };
+                self.report_all(cause, hand);
+                let too_many = self.lock().failed(events, cause);
+                let gone = gone.then_some(Release::Gone);
+                gone.or(too_many.map(Release::Failures))
+            }
+            Outcome::Retry(pause) => {
+                let at = self.clock.now().saturating_add(nanoseconds(pause));
+                let (cause, too_many) = self.lock().retry(hand, at);
+                self.report_all(cause, hand);
+                too_many.map(Release::Failures)
+            }
+        }
+    }
+
+    fn after_turn(&self, hand: Hand<E>, release: Option<Release>) -> bool {
+        if let Some(why) = release {
+            self.release(why);
+        }
+        let mut state = self.lock();
+        state.keep(hand);
+        let now = if state.is_timed() {
+            self.clock.now()
+        } else {
+            0
+        };
+        let next = state.next(now);
+        let awaited = state.ends_awaited;
+        drop(state);
+        if awaited {
+            self.ends.notify();
+        }
+        match (&self.runner, next) {
+            (Runner::Reactive, Next::Turn(_)) => {
+                self.lock().token_used();
+                true
+            }
+            (_, next) => {
+                self.act(next);
+                false
+            }
+        }
+    }
+
+    fn report_all(&self, cause: Cause, hand: &mut Hand<E>) {
+        if let Some(sink) = &self.sink {
+            for event in &hand.events {
+                sink.dropped(cause, event);
+            }
+        }
+        hand.clear();
+    }
+
+    /// Takes the next event, waiting for it `limit` at most.
+    pub(crate) fn pull(&self, limit: Duration) -> Result<E, PullError> {
+        let mut until = None;
+        loop {
+            let seen = self.events.seen();
+            let mut state = self.lock();
+            let timed = state.is_timed();
+            let now = if timed { self.clock.now() } else { 0 };
+            let pulled = state.pull(now);
+            drop(state);
+            let start = match pulled {
+                Pulled::Event(event) => {
+                    self.room.notify();
+                    return Ok(event);
+                }
+                Pulled::Expired(entry) => {
+                    self.report(Cause::Expired, entry);
+                    continue;
+                }
+                Pulled::Over => return Err(PullError::Detached),
+                Pulled::Empty(start) => start,
+            };
+            if limit.is_zero() {
+                return Err(PullError::Empty);
+            }
+            let end = *until.get_or_insert_with(|| Instant::now() + limit.min(LONG));
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(PullError::Empty);
+            }
+            let start = start.map(|start| Duration::from_nanos(start.saturating_sub(now)));
+            self.events
+                .wait(seen, start.map_or(left, |start| left.min(start)));
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! Description of a dispatcher.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use oxorb_dispatch::{StartError, Threads};
+use oxorb_sched::Dispatching;
+use oxorb_sched::queue::Missed;
+use oxorb_sys::thread::Registry;
+
+use crate::clock::{Clock, Monotonic};
+use crate::timers::{Timers, TooManyTimers};
+
+/// Description of a dispatcher: its threads, and the limits that hold for all outlets together.
+///
+/// ```
+/// use oxorb_delivery::{LanePlan, Plan};
+/// use oxorb_sched::Dispatching;
+///
+/// let in_the_suppliers_thread = Plan::reactive();
+/// let pool = Plan::pool(4);
+/// let by_deadline = Plan::lanes([LanePlan {
+///     dispatching: Dispatching::Deadline,
+///     ..LanePlan::new("50 Hz")
+/// }]);
+/// assert_eq!((pool.lanes.len(), pool.lanes[0].threads), (1, 4));
+/// # let _ = (in_the_suppliers_thread, by_deadline);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Name of the dispatcher, in the names of its threads.
+    pub name: String,
+    /// Lanes, by index; none: events are delivered in the supplier's thread.
+    pub lanes: Vec<LanePlan>,
+    /// Most outlets. Default 4,096. Each lane reserves two places of 64 octets for each.
+    pub outlets: usize,
+    /// Most events that wait in all outlets together; 0: only their own bounds hold. Default 0.
+    pub events: usize,
+    /// Longest time that [`offer_all`](crate::Dispatcher::offer_all) waits for consumers, whatever
+    /// their own `wait` says. Default 1 s.
+    pub wait: Duration,
+    /// Time without a finished delivery after which a lane whose threads are all busy gets one of
+    /// its spare threads. Default 100 ms.
+    pub stuck_after: Duration,
+    /// Timer service for pacing, start times and retries; `None`: one of its own, for 65,536
+    /// timers.
+    pub timers: Option<Timers>,
+    /// Clock of event attributes. Default [`Monotonic`]. Must be that of `timers`.
+    pub clock: Arc<dyn Clock>,
+}
+
+/// Description of a lane: threads that dispatch some of the outlets, at one OS priority.
+#[derive(Clone, Debug)]
+pub struct LanePlan {
+    /// Name of the threads, for tools.
+    pub name: String,
+    /// Number of threads; from 1. Default 1.
+    pub threads: usize,
+    /// Most additional threads for the time when all others are stuck in a sink. Default 1.
+    pub spares: usize,
+    /// Class, priority or reservation of the threads. Default: as the thread that starts them.
+    pub scheduling: Threads,
+    /// Order among the outlets that have something to deliver: [`Dispatching::Static`] (default:
+    /// by [`Qos::order_in_lane`](crate::Qos::order_in_lane), then first come, first served),
+    /// deadline or laxity of their next event.
+    pub dispatching: Dispatching,
+    /// Policy for events that cannot be in time any more. Default [`Missed::Run`].
+    pub missed: Missed,
+    /// Processors of the threads; empty: those of the thread that starts them.
+    pub cpus: Vec<usize>,
+    /// List that the threads are in while they run.
+    pub listed: Option<Arc<Registry>>,
+}
+
+impl Plan {
+    /// Returns a plan without threads: events are delivered in the supplier's thread.
+    pub fn reactive() -> Plan {
+        Plan {
+            name: "delivery".to_owned(),
+            lanes: Vec::new(),
+            outlets: 4096,
+            events: 0,
+            wait: Duration::from_secs(1),
+            stuck_after: Duration::from_millis(100),
+            timers: None,
+            clock: Arc::new(Monotonic),
+        }
+    }
+
+    /// Returns a plan with one lane of so many threads, and as many spare ones.
+    pub fn pool(threads: usize) -> Plan {
+        Plan::lanes([LanePlan {
+            threads,
+            spares: threads,
+            ..LanePlan::new("delivery")
+        }])
+    }
+
+    /// Returns a plan with these lanes.
+    pub fn lanes(lanes: impl IntoIterator<Item = LanePlan>) -> Plan {
+        Plan {
+            lanes: lanes.into_iter().collect(),
+            ..Plan::reactive()
+        }
+    }
+}
+
+impl LanePlan {
+    /// Returns a plan of a lane with one thread, one spare one, and no priority of its own.
+    pub fn new(name: impl Into<String>) -> LanePlan {
+        LanePlan {
+            name: name.into(),
+            threads: 1,
+            spares: 1,
+            scheduling: Threads::Inherit,
+            dispatching: Dispatching::Static,
+            missed: Missed::Run,
+            cpus: Vec::new(),
+            listed: None,
+        }
+    }
+}
+
+/// Reason for which an outlet cannot be connected.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ConnectError {
+    /// [`Plan::outlets`] outlets are connected.
+    TooManyOutlets {
+        /// Most outlets of the dispatcher.
+        limit: usize,
+    },
+    /// The dispatcher has no lane of this index.
+    NoSuchLane {
+        /// Index that was asked for.
+        lane: usize,
+        /// Number of lanes.
+        lanes: usize,
+    },
+    /// A member of [`Qos`](crate::Qos) is zero that counts from 1.
+    Zero(&'static str),
+    /// No timer is left for the pacing of the outlet.
+    Timers(TooManyTimers),
+    /// The dispatcher was shut down.
+    ShutDown,
+}
+
+impl fmt::Display for ConnectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ConnectError::TooManyOutlets { limit } => write!(
+                f,
+                "all {limit} outlets of the dispatcher are connected: raise Plan::outlets or disconnect some"
+            ),
+            ConnectError::NoSuchLane { lane, lanes } => write!(
+                f,
+                "there is no lane {lane}: the dispatcher has {lanes}, counted from 0"
+            ),
+            ConnectError::Zero(member) => write!(f, "Qos::{member} is 0 and counts from 1"),
+            ConnectError::Timers(error) => error.fmt(f),
+            ConnectError::ShutDown => f.write_str("the dispatcher was shut down"),
+        }
+    }
+}
+
+impl fmt::Debug for ConnectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for ConnectError {}
+
+/// Reason for which a dispatcher does not start.
+#[non_exhaustive]
+pub enum DispatcherError {
+    /// A lane does not start.
+    Lane {
+        /// Name of the lane.
+        name: String,
+        /// Reason.
+        error: StartError,
+    },
+    /// The thread of the timers does not start.
+    Timers(std::io::Error),
+}
+
+impl fmt::Display for DispatcherError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DispatcherError::Lane { name, error } => {
+                write!(f, "lane {name:?} of the dispatcher does not start: {error}")
+            }
+            DispatcherError::Timers(error) => {
+                write!(f, "the timers of the dispatcher get no thread: {error}")
+            }
+        }
+    }
+}
+
+impl fmt::Debug for DispatcherError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for DispatcherError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            DispatcherError::Lane { error, .. } => Some(error),
+            DispatcherError::Timers(error) => Some(error),
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Quality of service of one outlet.
+
+use std::time::Duration;
+
+/// Quality of service of an outlet: the size of its queue, its order, and the policy when full.
+///
+/// **Memory.** `events` places of about 100 octets plus the size of an event handle are reserved at
+/// the start; `octets` bounds the payloads that they keep alive. Events in the hands of the sink
+/// (`batch` times `concurrency` at most) come on top.
+///
+/// ```
+/// use std::time::Duration;
+/// use oxorb_delivery::{Order, Qos, WhenFull};
+///
+/// let qos = Qos {
+///     events: 64,
+///     order: Order::Priority,
+///     when_full: WhenFull::DropLeastUrgent,
+///     wait: Duration::from_millis(5),
+///     ..Qos::default()
+/// };
+/// assert!(qos.octets > 1 << 20);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Qos {
+    /// Most events that wait; from 1. Default 1,024.
+    pub events: usize,
+    /// Most octets of events that wait. Default 16 MiB.
+    pub octets: u64,
+    /// Order of delivery. Default [`Order::Fifo`].
+    pub order: Order,
+    /// Policy when the queue is full and waiting did not help. Default [`WhenFull::DropOldest`].
+    pub when_full: WhenFull,
+    /// Longest time that a supplier waits for room before `when_full` applies. Default 0: never. A
+    /// consumer that let a supplier wait in vain is not waited for again until it takes an event.
+    pub wait: Duration,
+    /// Most events of one delivery; from 1. Default 1.
+    pub batch: usize,
+    /// Time for which events are collected until `batch` of them wait (`PacingInterval`). Default 0:
+    /// every event is delivered as soon as a thread is free.
+    pub pacing: Duration,
+    /// Most threads that deliver to this consumer side by side; from 1. Default 1. Above 1, events
+    /// may overtake each other.
+    pub concurrency: usize,
+    /// Consecutive failed deliveries after which the consumer is released; 0: never. Default 0.
+    pub failures: u32,
+    /// Index of the lane that dispatches the outlet; ignored without lanes. Default 0.
+    pub lane: usize,
+    /// Static order among the outlets of one lane: smaller goes first. Pass `u32::MAX` less the
+    /// subpriority of a schedule. Default 0.
+    pub order_in_lane: u32,
+    /// Longest execution time of a delivery, for lanes that dispatch by laxity. Default 0.
+    pub execution: Duration,
+}
+
+impl Default for Qos {
+    fn default() -> Qos {
+        Qos {
+            events: 1024,
+            octets: 16 << 20,
+            order: Order::Fifo,
+            when_full: WhenFull::DropOldest,
+            wait: Duration::ZERO,
+            batch: 1,
+            pacing: Duration::ZERO,
+            concurrency: 1,
+            failures: 0,
+            lane: 0,
+            order_in_lane: 0,
+            execution: Duration::ZERO,
+        }
+    }
+}
+
+/// Order of delivery. CosNotification's `AnyOrder` is [`Order::Fifo`] here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Order {
+    /// First come, first served.
+    #[default]
+    Fifo,
+    /// Higher priorities first, first come first served among equals.
+    Priority,
+    /// Earlier deadlines first, events without one last, first come first served among equals.
+    Deadline,
+}
+
+/// Policy of a full queue.
+///
+/// | CosNotification `DiscardPolicy` | here |
+/// |---|---|
+/// | `AnyOrder`, `FifoOrder` | [`DropOldest`](Self::DropOldest) |
+/// | `PriorityOrder` | [`DropLeastUrgent`](Self::DropLeastUrgent) |
+/// | `DeadlineOrder` | [`DropEarliestDeadline`](Self::DropEarliestDeadline) |
+/// | `LifoOrder` | [`DropNewest`](Self::DropNewest) |
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum WhenFull {
+    /// Drops the offered event.
+    DropNewest,
+    /// Drops the event that has waited longest.
+    #[default]
+    DropOldest,
+    /// Drops the event of the lowest priority, the latest deadline and the last arrival, in this
+    /// order; the offered event is a candidate.
+    DropLeastUrgent,
+    /// Drops the event of the earliest deadline, the one that waited longest among equals; the
+    /// offered event is a candidate.
+    DropEarliestDeadline,
+    /// Keeps one event of each [source](crate::Attributes::source), the latest, even while there is
+    /// room; with more sources than room, drops the event that has waited longest.
+    KeepLatest,
+}

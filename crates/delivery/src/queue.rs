@@ -1,0 +1,301 @@
+//! A bounded queue of events: order, policy when full, expiry and start times, without a clock or a
+//! lock.
+//!
+//! Every event has a place in one block. Those that may be delivered are linked in order of arrival;
+//! heaps of places add what a [`Qos`] asks for: another order of delivery, an order of discarding,
+//! expiry, start. A queue without these costs O(1) per event.
+
+mod places;
+mod sources;
+
+#[cfg(test)]
+mod tests;
+
+use crate::heap::{Heap, Key};
+use crate::{Attributes, Cause, Order, Qos, WhenFull};
+use places::Places;
+use sources::Sources;
+
+/// An event as it waits.
+#[derive(Debug)]
+pub(crate) struct Entry<E> {
+    pub(crate) event: E,
+    pub(crate) about: Attributes,
+    /// Number of its arrival.
+    pub(crate) arrival: u64,
+}
+
+/// Answer to the question whether one more event has room.
+pub(crate) enum Room<E> {
+    /// There is room.
+    Free,
+    /// There may be: this one went, for this cause. Ask again.
+    Evicted(Cause, Entry<E>),
+    /// The offered event is to be dropped.
+    Refused(Cause),
+    /// There is none, and the caller wants to wait.
+    Full,
+}
+
+/// A bounded queue of events.
+#[derive(Debug)]
+pub(crate) struct Queue<E> {
+    events: usize,
+    limit: u64,
+    order: Order,
+    when_full: WhenFull,
+    places: Places<E>,
+    octets: u64,
+    arrivals: u64,
+    /// By order of delivery; unused for [`Order::Fifo`].
+    delivery: Heap,
+    /// By order of discarding; unused for policies that need none.
+    discard: Heap,
+    /// Events that expire.
+    expiring: Heap,
+    /// Events whose start has not come.
+    held: Heap,
+    sources: Option<Sources>,
+}
+
+impl<E> Queue<E> {
+    /// Creates a queue and reserves its memory, with room for `spare` events that are put back.
+    pub(crate) fn new(qos: &Qos, spare: usize) -> Queue<E> {
+        let places = qos.events.saturating_add(spare);
+        let heap = |used: bool| Heap::with_capacity(if used { places } else { 0 });
+        let discards = matches!(
+            qos.when_full,
+            WhenFull::DropLeastUrgent | WhenFull::DropEarliestDeadline
+        );
+        let conflates = qos.when_full == WhenFull::KeepLatest;
+        Queue {
+            events: qos.events,
+            limit: qos.octets,
+            order: qos.order,
+            when_full: qos.when_full,
+            places: Places::with_capacity(places),
+            octets: 0,
+            arrivals: 0,
+            delivery: heap(qos.order != Order::Fifo),
+            discard: heap(discards),
+            expiring: Heap::default(),
+            held: Heap::default(),
+            sources: conflates.then(|| Sources::with_capacity(places)),
+        }
+    }
+
+    /// Returns the number of events that wait, those whose start has not come included.
+    pub(crate) fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Returns the number of events that may be delivered.
+    pub(crate) fn ready(&self) -> usize {
+        self.len() - self.held.len()
+    }
+
+    pub(crate) fn octets(&self) -> u64 {
+        self.octets
+    }
+
+    /// Whether the passing of time changes what may be delivered.
+    pub(crate) fn is_timed(&self) -> bool {
+        self.expiring.len() + self.held.len() > 0
+    }
+
+    /// Returns the moment at which the next held event may be delivered.
+    pub(crate) fn next_start(&self) -> Option<u64> {
+        self.held.first().map(|((start, ..), _)| start)
+    }
+
+    /// Returns the attributes of the event that is delivered next.
+    pub(crate) fn first(&self) -> Option<&Attributes> {
+        let place = self.first_place()?;
+        self.places.get(place).map(|entry| &entry.about)
+    }
+
+    /// Makes room for one more event, one step at a time. A queue is full, too, if it is `crowded`:
+    /// all queues together hold as many events as may be.
+    pub(crate) fn room(
+        &mut self,
+        about: &Attributes,
+        now: u64,
+        may_wait: bool,
+        crowded: bool,
+    ) -> Room<E> {
+        let octets = u64::from(about.octets);
+        if octets > self.limit {
+            return Room::Refused(Cause::TooLarge);
+        }
+        let earlier = self.sources.as_ref();
+        if let Some(place) = earlier.and_then(|sources| sources.find(about.source)) {
+            return self.evict(Cause::Superseded, place);
+        }
+        if self.len() < self.events && self.octets + octets <= self.limit && !crowded {
+            return Room::Free;
+        }
+        if let Some(entry) = self.take_expired(now) {
+            return Room::Evicted(Cause::Expired, entry);
+        }
+        if may_wait {
+            return Room::Full;
+        }
+        let (cause, victim) = match self.when_full {
+            WhenFull::DropNewest => return Room::Refused(Cause::Newest),
+            WhenFull::DropOldest | WhenFull::KeepLatest => (Cause::Oldest, self.oldest()),
+            WhenFull::DropLeastUrgent => (Cause::LeastUrgent, self.discarded_before(about)),
+            WhenFull::DropEarliestDeadline => {
+                (Cause::EarliestDeadline, self.discarded_before(about))
+            }
+        };
+        match victim {
+            Some(place) => self.evict(cause, place),
+            None => Room::Refused(cause),
+        }
+    }
+
+    /// Adds an event, for which there is [room](Self::room).
+    pub(crate) fn push(&mut self, event: E, about: Attributes) {
+        let arrival = self.arrivals;
+        self.arrivals += 1;
+        self.insert(
+            Entry {
+                event,
+                about,
+                arrival,
+            },
+            false,
+        );
+    }
+
+    /// Puts an event back that was taken, in front of those that arrived after it. Always has room,
+    /// unless a later event of its source is to be kept alone: then returns the event.
+    pub(crate) fn put_back(&mut self, mut entry: Entry<E>) -> Option<Entry<E>> {
+        let later = self.sources.as_ref();
+        if later.is_some_and(|sources| sources.find(entry.about.source).is_some()) {
+            return Some(entry);
+        }
+        entry.about.start = None;
+        self.insert(entry, true);
+        None
+    }
+
+    /// Takes the event that is delivered next.
+    pub(crate) fn take(&mut self) -> Option<Entry<E>> {
+        let place = self.first_place()?;
+        Some(self.remove(place))
+    }
+
+    /// Takes an event that has expired, if any.
+    pub(crate) fn take_expired(&mut self, now: u64) -> Option<Entry<E>> {
+        match self.expiring.first() {
+            Some(((expiry, ..), place)) if expiry <= now => Some(self.remove(place)),
+            _ => None,
+        }
+    }
+
+    /// Takes any event that is left, until none is.
+    pub(crate) fn take_any(&mut self) -> Option<Entry<E>> {
+        let place = self.oldest()?;
+        Some(self.remove(place))
+    }
+
+    /// Lets events be delivered whose start has come.
+    pub(crate) fn start(&mut self, now: u64) {
+        while let Some(((start, ..), place)) = self.held.first() {
+            if start > now {
+                return;
+            }
+            self.held.remove(place);
+            self.make_ready(place, false);
+        }
+    }
+
+    fn insert(&mut self, entry: Entry<E>, in_front: bool) {
+        let (about, arrival) = (entry.about, entry.arrival);
+        self.octets += u64::from(about.octets);
+        let place = self.places.add(entry);
+        if let Some(key) = self.discard_key(&about, arrival) {
+            self.discard.insert(place, key);
+        }
+        if let Some(expiry) = about.expiry {
+            self.expiring.insert(place, (expiry, arrival, 0));
+        }
+        if let Some(sources) = &mut self.sources {
+            sources.add(about.source, place);
+        }
+        match about.start {
+            Some(start) => self.held.insert(place, (start, arrival, 0)),
+            None => self.make_ready(place, in_front),
+        }
+    }
+
+    fn make_ready(&mut self, place: u32, in_front: bool) {
+        self.places.link(place, in_front);
+        if let Some(entry) = self.places.get(place)
+            && let Some(key) = delivery_key(self.order, &entry.about, entry.arrival)
+        {
+            self.delivery.insert(place, key);
+        }
+    }
+
+    fn remove(&mut self, place: u32) -> Entry<E> {
+        if !self.held.remove(place) {
+            self.places.unlink(place);
+            self.delivery.remove(place);
+        }
+        self.discard.remove(place);
+        self.expiring.remove(place);
+        let entry = self.places.remove(place);
+        if let Some(sources) = &mut self.sources {
+            sources.remove(entry.about.source, place);
+        }
+        self.octets -= u64::from(entry.about.octets);
+        entry
+    }
+
+    fn evict(&mut self, cause: Cause, place: u32) -> Room<E> {
+        Room::Evicted(cause, self.remove(place))
+    }
+
+    fn first_place(&self) -> Option<u32> {
+        match self.order {
+            Order::Fifo => self.places.first(),
+            Order::Priority | Order::Deadline => self.delivery.first().map(|(_, place)| place),
+        }
+    }
+
+    fn oldest(&self) -> Option<u32> {
+        let held = || self.held.first().map(|(_, place)| place);
+        self.places.first().or_else(held)
+    }
+
+    /// Returns the event to be discarded, unless that is the offered one.
+    fn discarded_before(&self, about: &Attributes) -> Option<u32> {
+        let offered = self.discard_key(about, self.arrivals)?;
+        let (key, place) = self.discard.first()?;
+        (key < offered).then_some(place)
+    }
+
+    fn discard_key(&self, about: &Attributes, arrival: u64) -> Option<Key> {
+        let deadline = about.deadline_or_never();
+        match self.when_full {
+            WhenFull::DropLeastUrgent => Some((rising(about.priority), !deadline, !arrival)),
+            WhenFull::DropEarliestDeadline => Some((deadline, arrival, 0)),
+            WhenFull::DropNewest | WhenFull::DropOldest | WhenFull::KeepLatest => None,
+        }
+    }
+}
+
+fn delivery_key(order: Order, about: &Attributes, arrival: u64) -> Option<Key> {
+    match order {
+        Order::Fifo => None,
+        Order::Priority => Some((!rising(about.priority), arrival, 0)),
+        Order::Deadline => Some((about.deadline_or_never(), arrival, 0)),
+    }
+}
+
+/// Returns a number that rises with the priority.
+fn rising(priority: i16) -> u64 {
+    (i64::from(priority) - i64::from(i16::MIN)) as u64
+}

@@ -2,7 +2,7 @@
 
 use oxorb_cdr::{Any, ByteOrder, Decode as _, Decoder, Dialect as Cdr, Limits as CdrLimits};
 
-use crate::{Constraint, Dialect, Grammar, Limits, Options, Subject};
+use crate::{Constraint, Dialect, Grammar, Limits, Mismatch, Options, Subject};
 
 /// Reads the octets up to the first zero as a constraint, by both dialects, and the rest as an any that it is evaluated over.
 pub fn filter(data: &[u8]) {
@@ -38,7 +38,10 @@ fn over(constraint: &Constraint, data: &[u8]) {
             && let Ok(tree) = Any::with_type(any.type_code().clone(), value)
         {
             let as_tree = constraint.evaluate_at(Subject::Any(&tree), 5);
-            assert_eq!(received.ok(), as_tree.ok(), "{constraint:?} over {any:?}");
+            let ended = [&received, &as_tree].map(|result| *result != Err(Mismatch::TooMuchWork));
+            if ended == [true; 2] {
+                assert_eq!(received.ok(), as_tree.ok(), "{constraint:?} over {any:?}");
+            }
         }
     }
 }

@@ -40,9 +40,10 @@
 //! # Ok::<(), oxorb_filter::ParseError>(())
 //! ```
 //!
-//! Real-time cost: evaluation takes no lock, makes no system call (but for `$curtime`, which reads the clock) and allocates
-//! nothing as long as the values it meets are simple, or lie in an any as received. It takes time in proportion to
-//! the length of the constraint times the octets of the event, and never more than [`Limits::work`] steps.
+//! Real-time cost: evaluation takes no lock and makes no system call (`$curtime` reads the clock). It allocates nothing for
+//! simple values, nor for values that lie in an any as received; it allocates for wide strings there, for anys within
+//! anys, for valuetypes, and for structs, unions and sequences that were put into an any and never sent. Time is in
+//! proportion to the length of the constraint times the octets of the event, and never more than [`Limits::work`] steps.
 #![forbid(unsafe_code)]
 
 mod arithmetic;

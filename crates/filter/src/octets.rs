@@ -33,7 +33,7 @@ impl<'e> Octets<'e> {
                     let start = self.d.position();
                     let ty = TypeCode::decode(&mut self.d)?;
                     scratch.spend(1 + self.d.position() - start)?;
-                    self.ty = match simple_type(ty.kind()) {
+                    self.ty = match simple_type(&ty) {
                         Some(ty) => ty.as_ref(),
                         None => scratch.keep_type(ty)?.as_ref(),
                     };
@@ -170,9 +170,9 @@ impl<'e> Octets<'e> {
     }
 }
 
-/// The type code of a kind that has no parameters, for as long as the program runs.
-pub(crate) fn simple_type(kind: TcKind) -> Option<&'static TypeCode> {
-    static SIMPLE: [TypeCode; 18] = [
+/// A type that its kind says all about, for as long as the program runs.
+fn simple_type(ty: &TypeCode) -> Option<&'static TypeCode> {
+    static SIMPLE: [TypeCode; 20] = [
         TypeCode::SHORT,
         TypeCode::LONG,
         TypeCode::USHORT,
@@ -191,6 +191,11 @@ pub(crate) fn simple_type(kind: TcKind) -> Option<&'static TypeCode> {
         TypeCode::VOID,
         TypeCode::TYPE_CODE,
         TypeCode::PRINCIPAL,
+        TypeCode::STRING,
+        TypeCode::WSTRING,
     ];
-    SIMPLE.iter().find(|ty| ty.kind() == kind)
+    let has_no_parameters = ty.as_ref().number().is_none();
+    SIMPLE
+        .iter()
+        .find(|known| has_no_parameters && known.kind() == ty.kind())
 }

@@ -1,11 +1,68 @@
-//! The real-time event channel, as suppliers and consumers written for TAO know it (A17).
+//! The real-time event channel: suppliers push, consumers say what they ask for, and neither knows the other (TAO's
+//! `RtecEventChannel`, octet for octet).
+//!
+//! ```text
+//! supplier --push--> EventChannel --filters, by type and source--> consumers
+//!                        |  serve
+//!                        +--> RtecEventChannelAdmin objects <-- suppliers and consumers of any ORB
+//! ```
+//!
+//! * [`EventChannel`] is a channel; [`serve`](EventChannel::serve) lets an ORB's clients in.
+//! * [`Filter`] is what a consumer asks for; [`event_type`] holds the types that mean something to a channel.
+//! * [`rtec_event_comm`] and [`rtec_event_channel_admin`] hold the interfaces as they are in IDL.
 #![forbid(unsafe_code)]
+
+mod channel;
+mod error;
+pub mod event_type;
+mod filter;
+#[doc(hidden)]
+pub mod fuzz;
+mod service;
+pub mod time;
 
 mod idl {
     #![allow(missing_docs, reason = "the IDL says it")]
     oxorb::include_idl!("RtecEventChannelAdmin");
 }
 
+pub use channel::{
+    ChannelOptions, ConnectError, ConsumerConnection, ConsumerStatistics, Control, EventChannel,
+    Limits, Notice, PushError, Released, Side, Statistics, SupplierConnection, SupplierStatistics,
+};
+pub use error::Error;
+pub use filter::{
+    Filter, FilterError, FilterErrorKind, FilterLimits, Interest, Key, Matched, Program, Progress,
+    Syntax, TimeoutKind, Trigger,
+};
 pub use idl::{
     EventPayload, RtecEventData, rtec_base, rtec_event_channel_admin, rtec_event_comm, time_base,
 };
+pub use service::{POA_NAME, Served};
+
+use rtec_event_channel_admin::{ConsumerQos, Publication, SupplierQos};
+
+/// The name under which TAO's clients look for the channel in the Naming Service, and its key in `corbaloc:` references.
+pub const INITIAL_NAME: &str = "EventService";
+
+/// Returns the QoS of a consumer that asks for what a filter lets pass.
+pub fn asks_for(filter: &Filter) -> ConsumerQos {
+    ConsumerQos {
+        dependencies: filter.to_dependencies(0),
+        is_gateway: false,
+    }
+}
+
+/// Returns the QoS of a supplier of these types and sources.
+pub fn publishes(keys: impl IntoIterator<Item = Key>) -> SupplierQos {
+    let publications = keys.into_iter().map(|(event_type, source)| {
+        let mut one = Publication::default();
+        one.event.header.r#type = event_type;
+        one.event.header.source = source;
+        one
+    });
+    SupplierQos {
+        publications: publications.collect(),
+        is_gateway: false,
+    }
+}

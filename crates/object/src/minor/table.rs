@@ -69,10 +69,10 @@ minors! {
         OXORB 9 PROTOCOL_LIST: "the server's list of protocols cannot be kept: one stands in it twice, or this process keeps 1,024 different lists", "read the list with `oxorb ior show`; make each list of protocols once, and use it again";
         OXORB 10 EVENT_CHANNELS: "the event service holds as many channels as it may", "destroy unused ones, or raise Limits::channels of the service";
         OXORB 11 EVENT_ADMINS: "the event channel holds as many admin objects as it may", "destroy unused ones, or raise Limits::admins of the service";
-        OXORB 12 EVENT_PROXIES: "the event channel holds as many proxies as it may", "disconnect unused ones, or raise Limits::proxies of the service";
+        OXORB 12 EVENT_PROXIES: "the event channel holds as many proxies as it may", "disconnect unused ones, or raise Limits::proxies of the service (Limits::consumers, Limits::suppliers of a real-time channel)";
         OXORB 13 EVENT_FILTERS: "the event service, or the object that was given another filter, holds as many filters as it may", "destroy or remove unused ones, or raise Limits::filters or Limits::filters_of_object of the service";
         OXORB 14 EVENT_CONSTRAINTS: "the filter holds as many constraints as it may, or they are too long", "remove some, or raise Limits::constraints or Limits::constraint_octets of the service";
-        OXORB 15 EVENT_TYPES: "the list of event types is longer than the event service takes", "use wildcards, or raise Limits::event_types of the service";
+        OXORB 15 EVENT_TYPES: "the list of event types is longer than the event service takes", "use wildcards, or raise Limits::event_types of the service (Limits::publications of a real-time channel)";
         OXORB 16 EVENT_PEERS: "as many suppliers or consumers are connected to the event channel as it admits", "raise MaxConsumers or MaxSuppliers of the channel (set_admin)";
         OXORB 17 EVENT_QUEUE: "the event channel's queue is full and it rejects new events", "push more slowly, raise MaxQueueLength of the channel, or set RejectNewEvents to false";
         OXORB 18 EVENT_PULLS: "as many pulls wait for an event as the event service lets wait", "use try_pull, or raise Limits::blocked_pulls of the service";

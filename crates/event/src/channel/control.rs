@@ -1,0 +1,50 @@
+//! A thread that does something from time to time: asks peers whether they still are.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// The rounds of one channel.
+#[derive(Default)]
+pub(super) struct Rounds {
+    stopped: Mutex<bool>,
+    changed: Condvar,
+    /// Whether there is a thread.
+    runs: AtomicBool,
+}
+
+impl Rounds {
+    /// Begins the rounds, once: `round` is called after each period until it returns `false`.
+    pub(super) fn begin(
+        self: &Arc<Self>,
+        period: Duration,
+        round: impl Fn() -> bool + Send + 'static,
+    ) {
+        if self.runs.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let rounds = Arc::clone(self);
+        let run = move || while rounds.wait(period) && round() {};
+        // Without the thread, failed pushes still find dead consumers.
+        let _ = thread::Builder::new()
+            .name("event-control".into())
+            .spawn(run);
+    }
+
+    /// Ends the rounds, after the one that runs.
+    pub(super) fn stop(&self) {
+        *self.stopped.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.changed.notify_all();
+    }
+
+    /// Waits; returns `false` when the rounds end meanwhile.
+    fn wait(&self, period: Duration) -> bool {
+        let stopped = self.stopped.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self
+            .changed
+            .wait_timeout_while(stopped, period, |stopped| !*stopped);
+        let (stopped, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        !*stopped
+    }
+}

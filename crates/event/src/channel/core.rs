@@ -1,0 +1,289 @@
+//! What all parts of a channel share: its members, and what changes with them.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+
+use oxorb::{Interface, SystemException, SystemExceptionKind};
+
+use super::consumer::{self, Connected};
+use super::control::Rounds;
+use super::notice::{Notice, Released, Side};
+use super::observers::{self, Change, Listed, Observers, Watcher};
+use super::options::ChannelOptions;
+use super::proxies::{ConsumerProxy, SupplierProxy};
+use super::refusal::ConnectError;
+use super::routes::Routes;
+use super::supplier::Supplying;
+use crate::rtec_event_channel_admin::{ConsumerQos, SupplierQos};
+
+type Log = Box<dyn Fn(&Notice) + Send + Sync>;
+
+/// What all parts of a channel share.
+pub(crate) struct Core {
+    pub(crate) options: ChannelOptions,
+    pub(super) observers: Observers,
+    /// Counts the changes of consumers: suppliers that see another number look again whom their events concern.
+    generation: AtomicU64,
+    members: Mutex<Members>,
+    destroyed: AtomicBool,
+    log: OnceLock<Log>,
+    rounds: Arc<Rounds>,
+}
+
+#[derive(Default)]
+struct Members {
+    last: u64,
+    consumers: BTreeMap<u64, Arc<ConsumerProxy>>,
+    /// Their owners are POAs and connections.
+    suppliers: BTreeMap<u64, Weak<SupplierProxy>>,
+}
+
+impl Core {
+    pub(super) fn new(options: ChannelOptions) -> Core {
+        Core {
+            options,
+            observers: Observers::default(),
+            generation: AtomicU64::new(1),
+            members: Mutex::default(),
+            destroyed: AtomicBool::new(false),
+            log: OnceLock::new(),
+            rounds: Arc::default(),
+        }
+    }
+
+    pub(super) fn set_log(&self, log: Log) {
+        let _ = self.log.set(log);
+    }
+
+    pub(super) fn is_destroyed(&self) -> bool {
+        self.destroyed.load(Ordering::Acquire)
+    }
+
+    /// Makes a proxy that a consumer may connect to.
+    pub(crate) fn consumer_proxy(self: &Arc<Self>) -> Result<Arc<ConsumerProxy>, ConnectError> {
+        let limit = self.options.limits.consumers;
+        let mut members = self.members()?;
+        if members.consumers.len() >= limit {
+            return Err(ConnectError::Limit("consumers", limit));
+        }
+        members.last += 1;
+        let number = members.last;
+        let proxy = Arc::new(ConsumerProxy::new(number, self));
+        members.consumers.insert(number, Arc::clone(&proxy));
+        Ok(proxy)
+    }
+
+    /// Makes a proxy that a supplier may connect to.
+    pub(crate) fn supplier_proxy(self: &Arc<Self>) -> Result<Arc<SupplierProxy>, ConnectError> {
+        let limit = self.options.limits.suppliers;
+        let mut members = self.members()?;
+        if members.suppliers.len() >= limit {
+            return Err(ConnectError::Limit("suppliers", limit));
+        }
+        members.last += 1;
+        let number = members.last;
+        let proxy = Arc::new(SupplierProxy::new(number, self));
+        members.suppliers.insert(number, Arc::downgrade(&proxy));
+        Ok(proxy)
+    }
+
+    pub(crate) fn append_observer(self: &Arc<Self>, watcher: Watcher) -> Result<u32, ConnectError> {
+        drop(self.members()?);
+        let appended = self.observers.append(watcher, &**self, &self.options);
+        appended.ok_or(ConnectError::Limit(
+            "observers",
+            self.options.limits.observers,
+        ))
+    }
+
+    /// Returns a reference whose calls take no longer than `call_timeout`.
+    pub(crate) fn timed<I: oxorb::Interface>(&self, object: &I) -> I {
+        consumer::timed(object, &self.options)
+    }
+
+    pub(crate) fn remove_observer(&self, handle: u32) -> bool {
+        self.observers.remove(handle)
+    }
+
+    /// Returns the members, unless the channel was destroyed.
+    fn members(&self) -> Result<MutexGuard<'_, Members>, ConnectError> {
+        let members = self.lock();
+        match self.is_destroyed() {
+            true => Err(ConnectError::Destroyed),
+            false => Ok(members),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Members> {
+        self.members.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells suppliers and observers that a consumer came or went.
+    pub(super) fn consumers_changed(self: &Arc<Self>, qos: &ConsumerQos) {
+        self.generation.fetch_add(1, Ordering::Release);
+        if !qos.is_gateway {
+            self.observers.tell(Change::Consumers, &**self);
+        }
+    }
+
+    /// Tells observers that a supplier came or went.
+    pub(super) fn suppliers_changed(self: &Arc<Self>, qos: &SupplierQos) {
+        if !qos.is_gateway {
+            self.observers.tell(Change::Suppliers, &**self);
+        }
+    }
+
+    pub(super) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    /// Returns the consumers that are connected, in the order in which their proxies were made.
+    pub(super) fn consumers(&self) -> Vec<Arc<Connected>> {
+        let proxies: Vec<_> = self.lock().consumers.values().cloned().collect();
+        proxies
+            .iter()
+            .filter_map(|proxy| proxy.connected())
+            .collect()
+    }
+
+    /// Returns the suppliers that are connected.
+    pub(super) fn suppliers(&self) -> Vec<Arc<Supplying>> {
+        let proxies = self.supplier_proxies();
+        proxies
+            .iter()
+            .filter_map(|proxy| proxy.connected())
+            .collect()
+    }
+
+    pub(super) fn supplier_proxies(&self) -> Vec<Arc<SupplierProxy>> {
+        let members = self.lock();
+        members
+            .suppliers
+            .values()
+            .filter_map(Weak::upgrade)
+            .collect()
+    }
+
+    /// Returns whom the events of a supplier concern.
+    pub(super) fn routes(&self, supplier: &Supplying) -> Routes {
+        let concerned = |consumer: &Arc<Connected>| supplier.concerns(consumer, &self.options);
+        Routes::new(self.consumers().into_iter().filter(concerned).collect())
+    }
+
+    /// Lets a consumer go that is dead, or fails.
+    pub(super) fn release_consumer(self: &Arc<Self>, number: u64, why: Released) {
+        let proxy = self.lock().consumers.get(&number).cloned();
+        if proxy.is_some_and(|proxy| proxy.end(self)) {
+            self.note(&Notice::Released {
+                side: Side::Consumer,
+                number,
+                why,
+            });
+        }
+    }
+
+    /// Begins to ask peers that are objects whether they still are, when the first has connected.
+    pub(super) fn watch(self: &Arc<Self>) {
+        if let Some(period) = self.options.control.period {
+            let weak = Arc::downgrade(self);
+            let ask = move || weak.upgrade().map(|core| core.ask_all()).is_some();
+            self.rounds.begin(period, ask);
+        }
+    }
+
+    /// Asks each peer once, one after the other: a round takes `control.timeout` for each that does not answer.
+    fn ask_all(self: &Arc<Self>) {
+        for consumer in self.consumers() {
+            if let Some(Err(why)) = consumer.object().map(|object| self.ask(object))
+                && let Err(why) = consumer.failed(why, &self.options)
+            {
+                self.release_consumer(consumer.number, why);
+            }
+        }
+        for proxy in self.supplier_proxies() {
+            let Some(supplier) = proxy.connected() else {
+                continue;
+            };
+            // A supplier that does not listen may push all the same: only one that is gone for certain is let go.
+            if let Some(Err(why)) = supplier.object().map(|object| self.ask(object))
+                && why.kind == SystemExceptionKind::ObjectNotExist
+            {
+                proxy.release(Released::Gone);
+            }
+        }
+    }
+
+    fn ask(&self, object: &impl Interface) -> Result<(), SystemException> {
+        let limited = object
+            .reference()
+            .with_timeout(self.options.control.timeout);
+        match limited.non_existent()? {
+            false => Ok(()),
+            true => Err(GONE),
+        }
+    }
+
+    pub(super) fn forget_consumer(&self, number: u64) {
+        self.lock().consumers.remove(&number);
+    }
+
+    pub(super) fn forget_supplier(&self, number: u64) {
+        self.lock().suppliers.remove(&number);
+    }
+
+    pub(crate) fn note(&self, notice: &Notice) {
+        if let Some(log) = self.log.get() {
+            log(notice);
+        }
+    }
+
+    pub(crate) fn destroy(self: &Arc<Self>) {
+        let mut members = self.lock();
+        if self.destroyed.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let consumers = std::mem::take(&mut members.consumers);
+        let suppliers = std::mem::take(&mut members.suppliers);
+        drop(members);
+        self.rounds.stop();
+        self.observers.clear();
+        for proxy in consumers.values() {
+            if let Some(consumer) = proxy.close() {
+                consumer.call_back();
+            }
+        }
+        for proxy in suppliers.values().filter_map(Weak::upgrade) {
+            if let Some(supplier) = proxy.close() {
+                supplier.call_back();
+            }
+        }
+    }
+}
+
+impl Listed for Core {
+    fn subscriptions(&self) -> ConsumerQos {
+        let consumers = self.consumers();
+        let apps = consumers.iter().filter(|one| !one.qos().is_gateway);
+        observers::subscriptions(apps.map(|one| one.program().interest()))
+    }
+
+    fn publications(&self) -> SupplierQos {
+        let suppliers = self.suppliers();
+        let apps = suppliers.iter().filter(|one| !one.qos.is_gateway);
+        let publications = apps.flat_map(|one| &one.qos.publications);
+        observers::publications(publications.map(|one| one.event.header))
+    }
+}
+
+impl Drop for Core {
+    fn drop(&mut self) {
+        self.rounds.stop();
+    }
+}
+
+/// What `_non_existent` says with a result.
+const GONE: SystemException = SystemException::object_not_exist(
+    oxorb::minor::object_not_exist::NO_OBJECT,
+    oxorb::CompletionStatus::No,
+);

@@ -1,0 +1,164 @@
+//! The channel itself, without any CORBA object: who is connected, and how an event gets from a supplier to consumers.
+//!
+//! ```text
+//! SupplierProxy --push--> Routes (by type and source) --> Connected (filter) --> Outgoing --> servant, or message
+//! ```
+
+mod connection;
+mod consumer;
+mod control;
+mod core;
+mod encoded;
+mod notice;
+mod observers;
+mod options;
+mod proxies;
+mod refusal;
+mod routes;
+mod statistics;
+mod supplier;
+
+use std::sync::Arc;
+
+pub use connection::{ConsumerConnection, SupplierConnection};
+pub(crate) use consumer::Consumer;
+pub(crate) use core::Core;
+pub use notice::{Notice, Released, Side};
+pub(crate) use observers::Watcher;
+pub use options::{ChannelOptions, Control, Limits};
+pub(crate) use proxies::{ConsumerProxy, SupplierProxy};
+pub use refusal::{ConnectError, PushError};
+pub use statistics::{ConsumerStatistics, Statistics, SupplierStatistics};
+pub(crate) use supplier::Supplier;
+
+use crate::rtec_event_channel_admin::{ConsumerQos, Observer, SupplierQos};
+use crate::rtec_event_comm::{PushConsumer, PushSupplier};
+
+/// A real-time event channel. Cheap to clone: all clones are the same channel.
+///
+/// ```
+/// use std::sync::Arc;
+/// use oxorb_event::rtec_event_channel_admin::{ConsumerQos, SupplierQos};
+/// use oxorb_event::rtec_event_comm::{Event, PushConsumer};
+/// use oxorb_event::{ChannelOptions, EventChannel, Filter};
+///
+/// struct Display;
+///
+/// impl PushConsumer for Display {
+///     fn push(&self, events: &[Event]) {
+///         println!("{} bar", events[0].data.payload[0]);
+///     }
+///     fn disconnect_push_consumer(&self) -> oxorb::Result<()> {
+///         Ok(())
+///     }
+/// }
+///
+/// let channel = EventChannel::new(ChannelOptions::default());
+/// let wanted = ConsumerQos {
+///     dependencies: Filter::event_type(17).to_dependencies(0),
+///     is_gateway: false,
+/// };
+/// let consumer = channel.connect_consumer(Arc::new(Display), &wanted)?;
+///
+/// let mut pressure = Event::default();
+/// pressure.header.r#type = 17;
+/// pressure.header.source = 1;
+/// pressure.data.payload = vec![3];
+/// let supplier = channel.connect_supplier(None, &oxorb_event::publishes([(17, 1)]))?;
+/// supplier.push(&[pressure])?;
+/// assert_eq!(channel.statistics().consumers[0].delivered, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct EventChannel {
+    core: Arc<Core>,
+}
+
+impl EventChannel {
+    /// Makes a channel for suppliers and consumers of this process; [`serve`](Self::serve) lets others in.
+    pub fn new(options: ChannelOptions) -> EventChannel {
+        EventChannel {
+            core: Arc::new(Core::new(options)),
+        }
+    }
+
+    pub(crate) fn core(&self) -> &Arc<Core> {
+        &self.core
+    }
+
+    /// Returns how the channel behaves.
+    pub fn options(&self) -> &ChannelOptions {
+        &self.core.options
+    }
+
+    /// Connects a consumer of this process: gets events in the thread that pushes them, without a copy or a message.
+    ///
+    /// It may push and connect from within, and should return soon. One that panics counts as failed.
+    ///
+    /// # Errors
+    /// [`ConnectError`]: the filter is none, there are too many consumers, or the channel was destroyed.
+    pub fn connect_consumer(
+        &self,
+        consumer: Arc<dyn PushConsumer>,
+        qos: &ConsumerQos,
+    ) -> Result<ConsumerConnection, ConnectError> {
+        let proxy = self.core.consumer_proxy()?;
+        let connection = ConsumerConnection::new(proxy);
+        connection.proxy().connect(Consumer::Local(consumer), qos)?;
+        Ok(connection)
+    }
+
+    /// Connects a supplier of this process. The servant, if there is one, is told when the channel ends.
+    ///
+    /// # Errors
+    /// [`ConnectError`]: there are too many suppliers or publications, or the channel was destroyed.
+    pub fn connect_supplier(
+        &self,
+        supplier: Option<Arc<dyn PushSupplier>>,
+        qos: &SupplierQos,
+    ) -> Result<SupplierConnection, ConnectError> {
+        let proxy = self.core.supplier_proxy()?;
+        let supplier = supplier.map_or(Supplier::Anonymous, Supplier::Local);
+        proxy.connect(supplier, qos)?;
+        Ok(SupplierConnection::new(proxy))
+    }
+
+    /// Appends an observer of this process: it learns at once, and after each change, what consumers ask for and suppliers
+    /// publish that are no gateways. Returns its handle.
+    ///
+    /// # Errors
+    /// [`ConnectError::Limit`], [`ConnectError::Destroyed`].
+    pub fn append_observer(&self, observer: Arc<dyn Observer>) -> Result<u32, ConnectError> {
+        self.core.append_observer(Watcher::Local(observer))
+    }
+
+    /// Forgets an observer; `false` if there is none with this handle.
+    pub fn remove_observer(&self, handle: u32) -> bool {
+        self.core.remove_observer(handle)
+    }
+
+    /// Calls `log` with everything that peers only hear an empty exception of, or nothing: refused filters and peers that
+    /// were let go. Once for each channel; later ones are not taken. Must be short.
+    pub fn log(&self, log: impl Fn(&Notice) + Send + Sync + 'static) {
+        self.core.set_log(Box::new(log));
+    }
+
+    /// Ends the channel: tells each consumer and supplier with its `disconnect_...`, which takes up to `call_timeout` for
+    /// each that does not answer. Later connects and pushes are refused.
+    pub fn destroy(&self) {
+        self.core.destroy();
+    }
+
+    /// Whether the channel was destroyed.
+    pub fn is_destroyed(&self) -> bool {
+        self.core.is_destroyed()
+    }
+}
+
+impl std::fmt::Debug for EventChannel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EventChannel")
+            .field("destroyed", &self.is_destroyed())
+            .finish_non_exhaustive()
+    }
+}

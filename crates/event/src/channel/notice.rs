@@ -1,0 +1,63 @@
+use std::fmt;
+
+use oxorb::SystemException;
+
+use crate::FilterError;
+
+/// What a channel has to say to its log.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Notice {
+    /// A consumer's dependencies are no filter: it got `TypeError`.
+    FilterRefused(u64, FilterError),
+    /// A peer was let go.
+    Released {
+        /// Consumer or supplier.
+        side: Side,
+        /// The number of its proxy.
+        number: u64,
+        /// Why.
+        why: Released,
+    },
+}
+
+/// Which side of a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Gets events.
+    Consumer,
+    /// Pushes events.
+    Supplier,
+}
+
+/// Why a peer was let go.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Released {
+    /// Its object does not exist any more.
+    Gone,
+    /// So many calls failed in a row; the last for this reason.
+    Failures(u32, SystemException),
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Notice::FilterRefused(number, why) => {
+                write!(f, "consumer {number}: the filter is refused: {why}")
+            }
+            Notice::Released { side, number, why } => {
+                let side = match side {
+                    Side::Consumer => "consumer",
+                    Side::Supplier => "supplier",
+                };
+                match why {
+                    Released::Gone => write!(f, "{side} {number} is let go: its object is gone"),
+                    Released::Failures(count, last) => write!(
+                        f,
+                        "{side} {number} is let go after {count} failures in a row: {last}"
+                    ),
+                }
+            }
+        }
+    }
+}

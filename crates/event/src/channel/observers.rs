@@ -1,0 +1,190 @@
+//! Observers: who is told what consumers ask for and suppliers publish (gateways, above all).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::options::ChannelOptions;
+use crate::event_type;
+use crate::filter::{Interest, Key};
+use crate::rtec_event_channel_admin::{
+    ConsumerQos, Dependency, Observer, ObserverRef, Publication, SupplierQos,
+};
+use crate::rtec_event_comm::EventHeader;
+
+/// An observer, in this process or an object.
+#[derive(Clone)]
+pub(crate) enum Watcher {
+    /// A servant of this process.
+    Local(Arc<dyn Observer>),
+    /// An object.
+    Object(ObserverRef),
+}
+
+/// Those that were appended.
+#[derive(Default)]
+pub(super) struct Observers {
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    last: u32,
+    all: BTreeMap<u32, Watcher>,
+    /// Whether a thread tells them at present.
+    telling: bool,
+    /// Whether consumers and suppliers changed since it looked.
+    changed: [bool; 2],
+}
+
+/// What observers are told of: all members that are no gateways, together.
+pub(super) trait Listed {
+    /// Returns what consumers ask for.
+    fn subscriptions(&self) -> ConsumerQos;
+    /// Returns what suppliers publish.
+    fn publications(&self) -> SupplierQos;
+}
+
+/// What changed.
+#[derive(Clone, Copy)]
+pub(super) enum Change {
+    Consumers = 0,
+    Suppliers = 1,
+}
+
+impl Observers {
+    /// Returns a handle for the observer, after it was told of what there is; `None` where there are enough.
+    pub(super) fn append(
+        &self,
+        watcher: Watcher,
+        listed: &impl Listed,
+        options: &ChannelOptions,
+    ) -> Option<u32> {
+        let handle = {
+            let mut state = self.lock();
+            if state.all.len() >= options.limits.observers {
+                return None;
+            }
+            state.last = state.last.wrapping_add(1);
+            let handle = state.last;
+            state.all.insert(handle, watcher.clone());
+            handle
+        };
+        watcher.tell_subscriptions(&listed.subscriptions());
+        watcher.tell_publications(&listed.publications());
+        Some(handle)
+    }
+
+    /// Forgets an observer; `false` if there is none with this handle.
+    pub(super) fn remove(&self, handle: u32) -> bool {
+        self.lock().all.remove(&handle).is_some()
+    }
+
+    pub(super) fn clear(&self) {
+        self.lock().all.clear();
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.lock().all.len()
+    }
+
+    /// Tells all observers what there is now. Changes that come meanwhile, from an observer too, are told by the thread that
+    /// tells already: the last that an observer hears is how it is.
+    pub(super) fn tell(&self, change: Change, listed: &impl Listed) {
+        let mut state = self.lock();
+        if state.all.is_empty() {
+            return;
+        }
+        state.changed[change as usize] = true;
+        if std::mem::replace(&mut state.telling, true) {
+            return;
+        }
+        while state.changed.contains(&true) {
+            let changed = std::mem::take(&mut state.changed);
+            let all: Vec<Watcher> = state.all.values().cloned().collect();
+            drop(state);
+            let subscriptions = changed[Change::Consumers as usize].then(|| listed.subscriptions());
+            let publications = changed[Change::Suppliers as usize].then(|| listed.publications());
+            for watcher in &all {
+                if let Some(subscriptions) = &subscriptions {
+                    watcher.tell_subscriptions(subscriptions);
+                }
+                if let Some(publications) = &publications {
+                    watcher.tell_publications(publications);
+                }
+            }
+            state = self.lock();
+        }
+        state.telling = false;
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Watcher {
+    /// What an observer answers does not matter.
+    fn tell_subscriptions(&self, qos: &ConsumerQos) {
+        let _ = panic::catch_unwind(AssertUnwindSafe(|| match self {
+            Watcher::Local(observer) => observer.update_consumer(qos),
+            Watcher::Object(object) => object.update_consumer(qos),
+        }));
+    }
+
+    fn tell_publications(&self, qos: &SupplierQos) {
+        let _ = panic::catch_unwind(AssertUnwindSafe(|| match self {
+            Watcher::Local(observer) => observer.update_supplier(qos),
+            Watcher::Object(object) => object.update_supplier(qos),
+        }));
+    }
+}
+
+/// What all consumers ask for that are no gateways: a disjunction of types and sources. A filter that cannot be told so
+/// becomes any type from any source.
+pub(super) fn subscriptions<'a>(interests: impl Iterator<Item = &'a Interest>) -> ConsumerQos {
+    let mut keys: BTreeSet<Key> = BTreeSet::new();
+    for interest in interests {
+        match interest {
+            Interest::All => drop(keys.insert((event_type::ANY, event_type::ANY))),
+            Interest::Keys(some) => keys.extend(some),
+        }
+    }
+    let mut first = Dependency::default();
+    first.event.header.r#type = event_type::DISJUNCTION_DESIGNATOR;
+    first.event.header.source = i32::try_from(keys.len()).unwrap_or(i32::MAX);
+    let mut dependencies = vec![first];
+    dependencies.extend(keys.into_iter().map(|key| {
+        let mut one = Dependency::default();
+        one.event.header = header(key);
+        one
+    }));
+    ConsumerQos {
+        dependencies,
+        is_gateway: true,
+    }
+}
+
+/// What all suppliers publish that are no gateways.
+pub(super) fn publications(headers: impl Iterator<Item = EventHeader>) -> SupplierQos {
+    let keys: BTreeSet<Key> = headers
+        .map(|header| (header.r#type, header.source))
+        .collect();
+    let publications = keys.into_iter().map(|key| {
+        let mut one = Publication::default();
+        one.event.header = header(key);
+        one
+    });
+    SupplierQos {
+        publications: publications.collect(),
+        is_gateway: true,
+    }
+}
+
+fn header((event_type, source): Key) -> EventHeader {
+    EventHeader {
+        r#type: event_type,
+        source,
+        ..EventHeader::default()
+    }
+}

@@ -1,0 +1,117 @@
+//! How a channel behaves, and how much it takes on.
+
+use std::time::Duration;
+
+use crate::{FilterLimits, Syntax};
+
+/// How a channel behaves. The defaults are those of TAO's default factory.
+///
+/// ```
+/// use oxorb_event::{ChannelOptions, Limits};
+///
+/// let options = ChannelOptions {
+///     disconnect_callbacks: true,
+///     limits: Limits { consumers: 100, ..Limits::default() },
+///     ..ChannelOptions::default()
+/// };
+/// assert!(options.supplier_filtering);
+/// ```
+#[derive(Clone, Debug)]
+pub struct ChannelOptions {
+    /// How lists of dependencies are read. Default: by the list.
+    pub syntax: Syntax,
+    /// Whether a supplier reaches only consumers that one of its publications can match (TAO: `-ECSupplierFiltering
+    /// per-supplier`). Default on. Off: whatever it pushes is asked about everywhere, publications or not.
+    pub supplier_filtering: bool,
+    /// Whether a consumer that connects again takes the place of the one before (`ConsumerReconnect`). Default off: it gets
+    /// `AlreadyConnected`.
+    pub consumer_reconnect: bool,
+    /// Whether a supplier that connects again takes the place of the one before (`SupplierReconnect`). Default off: it gets
+    /// `AlreadyConnected`.
+    pub supplier_reconnect: bool,
+    /// Whether one that disconnects is called back with its own `disconnect_...` (`DisconnectCallbacks`). Default off.
+    pub disconnect_callbacks: bool,
+    /// Whether the channel writes `ec_recv_time` and `ec_send_time`. Default off: suppliers' values pass as they are, as in
+    /// TAO. On: two readings of the clock and a copy of each event.
+    pub timestamps: bool,
+    /// How long a call to a consumer, supplier or observer may take before it counts as failed. Default 1 s. This bounds
+    /// what one peer costs the thread that calls it.
+    pub call_timeout: Duration,
+    /// How dead peers are found.
+    pub control: Control,
+    /// How much the channel takes on.
+    pub limits: Limits,
+}
+
+impl Default for ChannelOptions {
+    fn default() -> Self {
+        ChannelOptions {
+            syntax: Syntax::default(),
+            supplier_filtering: true,
+            consumer_reconnect: false,
+            supplier_reconnect: false,
+            disconnect_callbacks: false,
+            timestamps: false,
+            call_timeout: Duration::from_secs(1),
+            control: Control::default(),
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// How consumers and suppliers that died are found (TAO: `-ECConsumerControl`, `-ECSupplierControl`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Control {
+    /// Time between two rounds of `_non_existent` to all peers elsewhere. Default 5 s; `None`: nobody is asked.
+    pub period: Option<Duration>,
+    /// How long one may take to answer. Default 1 s; TAO's is 10 ms.
+    pub timeout: Duration,
+    /// Failures in a row, of pushes and of questions, after which a peer is let go. Default 3. OBJECT_NOT_EXIST suffices
+    /// at once.
+    pub failures: u32,
+}
+
+impl Default for Control {
+    fn default() -> Self {
+        Control {
+            period: Some(Duration::from_secs(5)),
+            timeout: Duration::from_secs(1),
+            failures: 3,
+        }
+    }
+}
+
+/// How much a channel takes on. What is beyond is refused or counted as dropped, and the answer names the limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Proxies for consumers, connected or not. Default 10,000, at about 1 KiB each.
+    /// Answer: IMP_LIMIT, minor `EVENT_PROXIES`.
+    pub consumers: usize,
+    /// Proxies for suppliers, connected or not. Default 10,000, at about 1 KiB each, and an index of the consumers that its
+    /// publications match. Answer: IMP_LIMIT, minor `EVENT_PROXIES`.
+    pub suppliers: usize,
+    /// Observers. Default 64. Answer: `CANT_APPEND_OBSERVER`.
+    pub observers: usize,
+    /// Publications of one supplier. Default 1,024. Answer: IMP_LIMIT, minor `EVENT_TYPES`.
+    pub publications: usize,
+    /// Events of one push. Default 1,024. The set is dropped and counted as refused.
+    pub events: usize,
+    /// Octets of payload in one push. Default 1 MiB. The set is dropped and counted as refused.
+    pub octets: usize,
+    /// Filters of one consumer.
+    pub filter: FilterLimits,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            consumers: 10_000,
+            suppliers: 10_000,
+            observers: 64,
+            publications: 1_024,
+            events: 1_024,
+            octets: 1 << 20,
+            filter: FilterLimits::default(),
+        }
+    }
+}

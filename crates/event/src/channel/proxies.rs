@@ -1,0 +1,338 @@
+//! What a consumer or supplier connects to: its state, whether an object of a POA stands before it or not.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use super::consumer::{Connected, Consumer};
+use super::core::Core;
+use super::encoded::Outgoing;
+use super::notice::{Notice, Released, Side};
+use super::refusal::{ConnectError, PushError};
+use super::routes::Routes;
+use super::supplier::{Supplier, SupplierCounts, Supplying};
+use crate::filter::{Filter, Program, Trigger};
+use crate::rtec_event_channel_admin::{ConsumerQos, SupplierQos};
+use crate::rtec_event_comm::Event;
+
+/// What a consumer connects to (`ProxyPushSupplier`).
+pub(crate) struct ConsumerProxy {
+    number: u64,
+    core: Weak<Core>,
+    state: Mutex<State<Arc<Connected>>>,
+    suspended: Arc<AtomicBool>,
+    at_end: AtEnd,
+}
+
+/// What a supplier connects to (`ProxyPushConsumer`).
+pub(crate) struct SupplierProxy {
+    number: u64,
+    core: Arc<Core>,
+    state: Mutex<State<Pushing>>,
+    pub(super) counts: SupplierCounts,
+    at_end: AtEnd,
+}
+
+/// A supplier with those whom its events concern.
+struct Pushing {
+    supplier: Arc<Supplying>,
+    routes: Arc<Routes>,
+    /// The consumers that the routes are made of.
+    generation: u64,
+}
+
+enum State<T> {
+    /// Nobody has connected yet.
+    Idle,
+    Connected(T),
+    /// Disconnected, or let go.
+    Ended,
+}
+
+/// What is done when the connection ends: the object leaves its POA.
+type AtEnd = Mutex<Option<Box<dyn FnOnce() + Send>>>;
+
+/// Disconnecting what is not connected.
+#[derive(Debug)]
+pub(crate) struct NotConnected;
+
+impl ConsumerProxy {
+    pub(super) fn new(number: u64, core: &Arc<Core>) -> ConsumerProxy {
+        ConsumerProxy {
+            number,
+            core: Arc::downgrade(core),
+            state: Mutex::new(State::Idle),
+            suspended: Arc::default(),
+            at_end: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    pub(crate) fn connect(
+        &self,
+        consumer: Consumer,
+        qos: &ConsumerQos,
+    ) -> Result<(), ConnectError> {
+        let core = self.core.upgrade().ok_or(ConnectError::Destroyed)?;
+        let options = &core.options;
+        let refused = |why| {
+            core.note(&Notice::FilterRefused(self.number, why));
+            ConnectError::Filter(why)
+        };
+        let limits = &options.limits.filter;
+        let filter = Filter::parse(&qos.dependencies, options.syntax, limits).map_err(refused)?;
+        let is_object = matches!(consumer, Consumer::Object(_));
+        let suspended = Arc::clone(&self.suspended);
+        let program = Program::new(&filter);
+        let connected = Connected::new(
+            self.number,
+            consumer,
+            qos.clone(),
+            program,
+            suspended,
+            options,
+        );
+        let mut state = lock(&self.state);
+        match &*state {
+            State::Idle => {}
+            State::Connected(before) if options.consumer_reconnect => drop(before.end()),
+            State::Connected(_) => return Err(ConnectError::AlreadyConnected),
+            State::Ended => return Err(ConnectError::Destroyed),
+        }
+        *state = State::Connected(Arc::new(connected));
+        drop(state);
+        core.consumers_changed(qos);
+        if is_object {
+            core.watch();
+        }
+        Ok(())
+    }
+
+    pub(crate) fn disconnect(&self) -> Result<(), NotConnected> {
+        let Some(core) = self.core.upgrade() else {
+            return Ok(());
+        };
+        let connected = self.connected().ok_or(NotConnected)?;
+        if self.end(&core) && core.options.disconnect_callbacks {
+            connected.call_back();
+        }
+        Ok(())
+    }
+
+    pub(crate) fn suspend(&self, suspended: bool) {
+        self.suspended.store(suspended, Relaxed);
+    }
+
+    pub(super) fn connected(&self) -> Option<Arc<Connected>> {
+        lock(&self.state).connected().cloned()
+    }
+
+    pub(super) fn is_connected(&self) -> bool {
+        self.connected().is_some()
+    }
+
+    /// Ends the connection, or what has none yet; `false` if that was done before.
+    pub(super) fn end(&self, core: &Arc<Core>) -> bool {
+        core.forget_consumer(self.number);
+        let ended = self.close();
+        if let Some(connected) = &ended {
+            core.consumers_changed(connected.qos());
+        }
+        ended.is_some()
+    }
+
+    /// Returns the consumer that was connected, for which no more events are.
+    pub(super) fn close(&self) -> Option<Arc<Connected>> {
+        let before = std::mem::replace(&mut *lock(&self.state), State::Ended);
+        if let Some(at_end) = lock(&self.at_end).take() {
+            at_end();
+        }
+        let connected = before.into_connected()?;
+        connected.end().then_some(connected)
+    }
+
+    /// Calls `at_end` once, when the connection ends.
+    pub(crate) fn at_end(&self, at_end: impl FnOnce() + Send + 'static) {
+        *lock(&self.at_end) = Some(Box::new(at_end));
+    }
+}
+
+impl SupplierProxy {
+    pub(super) fn new(number: u64, core: &Arc<Core>) -> SupplierProxy {
+        SupplierProxy {
+            number,
+            core: Arc::clone(core),
+            state: Mutex::new(State::Idle),
+            counts: SupplierCounts::default(),
+            at_end: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    pub(crate) fn connect(
+        &self,
+        supplier: Supplier,
+        qos: &SupplierQos,
+    ) -> Result<(), ConnectError> {
+        let options = &self.core.options;
+        let limit = options.limits.publications;
+        if qos.publications.len() > limit {
+            return Err(ConnectError::Limit("publications", limit));
+        }
+        let is_object = matches!(supplier, Supplier::Object(_));
+        let supplier = Arc::new(Supplying::new(self.number, supplier, qos.clone(), options));
+        let mut state = lock(&self.state);
+        match &*state {
+            State::Idle => {}
+            State::Connected(before) if options.supplier_reconnect => drop(before.supplier.end()),
+            State::Connected(_) => return Err(ConnectError::AlreadyConnected),
+            State::Ended => return Err(ConnectError::Destroyed),
+        }
+        *state = State::Connected(Pushing {
+            supplier,
+            routes: Arc::default(),
+            // Made when it first pushes.
+            generation: 0,
+        });
+        drop(state);
+        self.core.suppliers_changed(qos);
+        if is_object {
+            self.core.watch();
+        }
+        Ok(())
+    }
+
+    /// Gives each event to all consumers whose filters let it pass, in this thread.
+    ///
+    /// # Errors
+    /// Nobody is connected here, or the set is beyond a limit; it is dropped and counted.
+    pub(crate) fn push(&self, events: &[Event]) -> Result<(), PushError> {
+        let options = &self.core.options;
+        let routes = self.routes().ok_or(PushError::NotConnected)?;
+        self.counts.take(events, options)?;
+        if !options.timestamps {
+            self.deliver(events, &routes);
+            return Ok(());
+        }
+        let received = crate::time::now();
+        let mut stamped = events.to_vec();
+        for event in &mut stamped {
+            event.header.ec_recv_time = received;
+            event.header.ec_send_time = crate::time::now();
+        }
+        self.deliver(&stamped, &routes);
+        Ok(())
+    }
+
+    fn deliver(&self, events: &[Event], routes: &Routes) {
+        let mut asked = 0;
+        for event in events {
+            let outgoing = Outgoing::new(std::slice::from_ref(event));
+            let trigger = Trigger { event, timer: None };
+            routes.each(&event.header, |consumer| {
+                asked += 1;
+                if let Err(why) = consumer.offer(trigger, &outgoing, &self.core.options) {
+                    self.core.release_consumer(consumer.number, why);
+                }
+            });
+        }
+        self.counts.asked.fetch_add(asked, Relaxed);
+    }
+
+    /// Returns whom events concern at present: what was found out before, unless a consumer came or went.
+    fn routes(&self) -> Option<Arc<Routes>> {
+        let mut state = lock(&self.state);
+        let State::Connected(pushing) = &mut *state else {
+            return None;
+        };
+        let generation = self.core.generation();
+        if pushing.generation != generation {
+            pushing.routes = Arc::new(self.core.routes(&pushing.supplier));
+            pushing.generation = generation;
+        }
+        Some(Arc::clone(&pushing.routes))
+    }
+
+    pub(crate) fn disconnect(&self) -> Result<(), NotConnected> {
+        let supplier = self.connected().ok_or(NotConnected)?;
+        if self.end() && self.core.options.disconnect_callbacks {
+            supplier.call_back();
+        }
+        Ok(())
+    }
+
+    pub(super) fn connected(&self) -> Option<Arc<Supplying>> {
+        let state = lock(&self.state);
+        state
+            .connected()
+            .map(|pushing| Arc::clone(&pushing.supplier))
+    }
+
+    /// Lets a supplier go that is dead.
+    pub(super) fn release(&self, why: Released) {
+        if self.end() {
+            self.core.note(&Notice::Released {
+                side: Side::Supplier,
+                number: self.number,
+                why,
+            });
+        }
+    }
+
+    /// Ends the connection, or what has none yet; `false` if that was done before.
+    pub(crate) fn end(&self) -> bool {
+        self.core.forget_supplier(self.number);
+        let ended = self.close();
+        if let Some(supplier) = &ended {
+            self.core.suppliers_changed(&supplier.qos);
+        }
+        ended.is_some()
+    }
+
+    /// Returns the supplier that was connected, which can push no more.
+    pub(super) fn close(&self) -> Option<Arc<Supplying>> {
+        let before = std::mem::replace(&mut *lock(&self.state), State::Ended);
+        if let Some(at_end) = lock(&self.at_end).take() {
+            at_end();
+        }
+        let supplier = before.into_connected()?.supplier;
+        supplier.end().then_some(supplier)
+    }
+
+    /// Calls `at_end` once, when the connection ends.
+    pub(crate) fn at_end(&self, at_end: impl FnOnce() + Send + 'static) {
+        *lock(&self.at_end) = Some(Box::new(at_end));
+    }
+}
+
+impl Drop for SupplierProxy {
+    fn drop(&mut self) {
+        self.core.forget_supplier(self.number);
+    }
+}
+
+impl<T> State<T> {
+    fn connected(&self) -> Option<&T> {
+        match self {
+            State::Connected(it) => Some(it),
+            _ => None,
+        }
+    }
+
+    fn into_connected(self) -> Option<T> {
+        match self {
+            State::Connected(it) => Some(it),
+            _ => None,
+        }
+    }
+}
+
+/// Nothing that is done under these locks leaves half a change.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,96 @@
+//! What a channel counts.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use oxorb::{Interface as _, Ior};
+
+use super::EventChannel;
+
+/// What a channel has counted since it was made, of those that are connected now.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Statistics {
+    /// In the order in which they connected.
+    pub consumers: Vec<ConsumerStatistics>,
+    /// In the order in which they connected.
+    pub suppliers: Vec<SupplierStatistics>,
+    /// Number of observers.
+    pub observers: usize,
+}
+
+/// One consumer: `matched = delivered + suspended + failed` while nothing is on its way.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ConsumerStatistics {
+    /// Number of the connection.
+    pub number: u64,
+    /// Where it is; `None`: a servant of this process.
+    pub reference: Option<Ior>,
+    /// Whether it is another channel's.
+    pub is_gateway: bool,
+    /// Whether events are held back.
+    pub is_suspended: bool,
+    /// Events that its filter let pass.
+    pub matched: u64,
+    /// Events that it, or its connection, took.
+    pub delivered: u64,
+    /// Events dropped because it was suspended.
+    pub suspended: u64,
+    /// Events dropped because the call failed.
+    pub failed: u64,
+}
+
+/// One supplier.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct SupplierStatistics {
+    /// Number of the connection.
+    pub number: u64,
+    /// Who is told of the end; `None`: nobody, or a servant of this process.
+    pub reference: Option<Ior>,
+    /// Whether it is another channel's.
+    pub is_gateway: bool,
+    /// Events pushed.
+    pub events: u64,
+    /// Events of sets that were beyond a limit.
+    pub refused: u64,
+    /// Filters that were asked about its events: grows with the consumers that match, not with all.
+    pub asked: u64,
+}
+
+impl EventChannel {
+    /// Returns what the channel has counted. Takes the lock that connecting takes.
+    pub fn statistics(&self) -> Statistics {
+        let core = self.core();
+        let consumers = core.consumers().into_iter().map(|one| {
+            let counts = &one.counts;
+            ConsumerStatistics {
+                number: one.number,
+                reference: one.object().map(|it| it.reference().ior().clone()),
+                is_gateway: one.qos().is_gateway,
+                is_suspended: one.is_suspended(),
+                matched: counts.matched.load(Relaxed),
+                delivered: counts.delivered.load(Relaxed),
+                suspended: counts.suspended.load(Relaxed),
+                failed: counts.failed.load(Relaxed),
+            }
+        });
+        let suppliers = core.supplier_proxies().into_iter().filter_map(|proxy| {
+            let one = proxy.connected()?;
+            let counts = &proxy.counts;
+            Some(SupplierStatistics {
+                number: one.number,
+                reference: one.object().map(|it| it.reference().ior().clone()),
+                is_gateway: one.qos.is_gateway,
+                events: counts.events.load(Relaxed),
+                refused: counts.refused.load(Relaxed),
+                asked: counts.asked.load(Relaxed),
+            })
+        });
+        Statistics {
+            consumers: consumers.collect(),
+            suppliers: suppliers.collect(),
+            observers: core.observers.len(),
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! One supplier: what it publishes, and which consumers that concerns.
+
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+use super::consumer::{Connected, timed};
+use super::options::ChannelOptions;
+use super::refusal::PushError;
+use crate::rtec_event_channel_admin::SupplierQos;
+use crate::rtec_event_comm::{Event, PushSupplier, PushSupplierRef};
+
+/// Who is told when a supplier's connection ends.
+#[derive(Clone)]
+pub(crate) enum Supplier {
+    /// Nobody: TAO's suppliers may connect with nil.
+    Anonymous,
+    /// A servant of this process.
+    Local(Arc<dyn PushSupplier>),
+    /// An object; in this process or elsewhere.
+    Object(PushSupplierRef),
+}
+
+/// A supplier while it is connected.
+pub(super) struct Supplying {
+    pub(super) number: u64,
+    supplier: Supplier,
+    pub(super) qos: SupplierQos,
+    over: AtomicBool,
+}
+
+/// What a supplier pushed.
+#[derive(Default)]
+pub(super) struct SupplierCounts {
+    pub(super) events: AtomicU64,
+    pub(super) refused: AtomicU64,
+    pub(super) asked: AtomicU64,
+}
+
+impl Supplying {
+    pub(super) fn new(
+        number: u64,
+        supplier: Supplier,
+        qos: SupplierQos,
+        options: &ChannelOptions,
+    ) -> Supplying {
+        Supplying {
+            number,
+            supplier: match supplier {
+                Supplier::Object(object) => Supplier::Object(timed(&object, options)),
+                other => other,
+            },
+            qos,
+            over: AtomicBool::new(false),
+        }
+    }
+
+    pub(super) fn object(&self) -> Option<&PushSupplierRef> {
+        match &self.supplier {
+            Supplier::Object(object) => Some(object),
+            _ => None,
+        }
+    }
+
+    /// Ends the connection; `false` if that was done before.
+    pub(super) fn end(&self) -> bool {
+        !self.over.swap(true, Relaxed)
+    }
+
+    /// Whether something that it publishes may be of use to a consumer.
+    pub(super) fn concerns(&self, consumer: &Connected, options: &ChannelOptions) -> bool {
+        let mut publications = self.qos.publications.iter();
+        !options.supplier_filtering
+            || publications.any(|one| consumer.program().can_match(&one.event.header))
+    }
+
+    /// Tells the supplier that it is disconnected. What it answers does not matter.
+    pub(super) fn call_back(&self) {
+        let _ = panic::catch_unwind(AssertUnwindSafe(|| match &self.supplier {
+            Supplier::Anonymous => Ok(()),
+            Supplier::Local(supplier) => supplier.disconnect_push_supplier(),
+            Supplier::Object(object) => object.disconnect_push_supplier(),
+        }));
+    }
+}
+
+impl SupplierCounts {
+    /// Counts a set of events.
+    ///
+    /// # Errors
+    /// It is beyond a limit.
+    pub(super) fn take(&self, events: &[Event], options: &ChannelOptions) -> Result<(), PushError> {
+        let (number, limits) = (events.len() as u64, &options.limits);
+        self.events.fetch_add(number, Relaxed);
+        let octets = events.iter().map(|event| event.data.payload.len());
+        let taken = match () {
+            () if events.len() > limits.events => Err(PushError::Events(limits.events)),
+            () if octets.sum::<usize>() > limits.octets => Err(PushError::Octets(limits.octets)),
+            () => Ok(()),
+        };
+        if taken.is_err() {
+            self.refused.fetch_add(number, Relaxed);
+        }
+        taken
+    }
+}

@@ -1,0 +1,89 @@
+//! Which events a filter has to be asked about: those that it may accept, or that bring it nearer to accepting a set.
+
+use std::collections::BTreeSet;
+
+use super::Filter;
+
+/// A type and a source, where 0 stands for any.
+pub type Key = (i32, i32);
+
+/// Which events a filter has to be asked about. Events of type or source 0 are asked about everywhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Interest {
+    /// All.
+    All,
+    /// Those that match one of these.
+    Keys(BTreeSet<Key>),
+}
+
+impl Interest {
+    /// Returns the interest of a filter.
+    pub fn of(filter: &Filter) -> Interest {
+        match filter {
+            Filter::Event {
+                event_type: 0,
+                source: 0,
+            } => Interest::All,
+            Filter::Event { event_type, source } => {
+                Interest::Keys(BTreeSet::from([(*event_type, *source)]))
+            }
+            Filter::Disjunction(members) | Filter::Conjunction(members) => union(members),
+            // A member with a memory changes when its siblings refuse, too.
+            Filter::LogicalAnd(members) if members.iter().any(remembers) => union(members),
+            Filter::LogicalAnd(members) => {
+                let all = members.iter().map(Interest::of);
+                all.min_by_key(Interest::width).unwrap_or(Interest::All)
+            }
+            Filter::Negation(_) => Interest::All,
+            Filter::Bitmask { then, .. } => Interest::of(then),
+            Filter::MaskedType {
+                type_mask,
+                source_mask,
+                type_value,
+                source_value,
+            } => match ((*type_mask, *type_value), (*source_mask, *source_value)) {
+                ((-1, event_type), (-1, source)) => Interest::exactly(event_type, source),
+                ((-1, event_type), _) => Interest::exactly(event_type, 0),
+                (_, (-1, source)) => Interest::exactly(0, source),
+                _ => Interest::All,
+            },
+            Filter::Timeout { .. } | Filter::Null => Interest::Keys(BTreeSet::new()),
+        }
+    }
+
+    /// Values of a masked type are themselves: a 0 is no wildcard, and the events that have it go everywhere anyway.
+    fn exactly(event_type: i32, source: i32) -> Interest {
+        match (event_type, source) {
+            (0, 0) => Interest::All,
+            key => Interest::Keys(BTreeSet::from([key])),
+        }
+    }
+
+    fn width(&self) -> usize {
+        match self {
+            Interest::All => usize::MAX,
+            Interest::Keys(keys) => keys.len(),
+        }
+    }
+}
+
+fn union(members: &[Filter]) -> Interest {
+    let mut all = BTreeSet::new();
+    for member in members {
+        match Interest::of(member) {
+            Interest::All => return Interest::All,
+            Interest::Keys(keys) => all.extend(keys),
+        }
+    }
+    Interest::Keys(all)
+}
+
+/// Whether what a filter says depends on earlier events.
+pub(super) fn remembers(filter: &Filter) -> bool {
+    match filter {
+        Filter::Conjunction(_) => true,
+        Filter::Disjunction(members) | Filter::LogicalAnd(members) => members.iter().any(remembers),
+        Filter::Negation(then) | Filter::Bitmask { then, .. } => remembers(then),
+        _ => false,
+    }
+}

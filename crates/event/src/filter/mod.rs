@@ -1,0 +1,238 @@
+//! What a consumer asks for: a tree of conditions on type and source of events.
+//!
+//! Pure code: no ORB, clock, thread or lock. A list of dependencies becomes a [`Filter`] (`syntax.rs`), that a [`Program`]
+//! (`program.rs`), which is asked about one event after the other; `interest.rs` knows which events need not be asked about.
+
+mod error;
+mod interest;
+mod program;
+mod syntax;
+
+pub use error::{FilterError, FilterErrorKind};
+pub use interest::{Interest, Key};
+pub use program::{Matched, Program, Progress, Trigger};
+pub use syntax::Syntax;
+
+use crate::event_type as designator;
+use crate::rtec_event_channel_admin::Dependency;
+use crate::rtec_event_comm::EventHeader;
+
+/// A condition on events, as the dependencies of a consumer describe it.
+///
+/// ```
+/// use oxorb_event::{Filter, FilterLimits, Syntax};
+///
+/// let wanted = Filter::any_of([Filter::event_type(17), Filter::event(18, 3)]);
+/// let dependencies = wanted.to_dependencies(0);
+/// let limits = FilterLimits::default();
+/// assert_eq!(Filter::parse(&dependencies, Syntax::Prefix, &limits)?, wanted);
+/// # Ok::<(), oxorb_event::FilterError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Filter {
+    /// Events of this type from this source; 0 stands for any. An event whose own type or source is 0 matches any, too.
+    Event {
+        /// `header.type`.
+        event_type: i32,
+        /// `header.source`.
+        source: i32,
+    },
+    /// One event that meets one of the members.
+    Disjunction(Vec<Filter>),
+    /// One event for each of the members, whatever comes between; the consumer gets all of them as one set, in the order of
+    /// arrival. An event counts for the first member that it meets; a second one for the same member is not kept.
+    Conjunction(Vec<Filter>),
+    /// One event that meets all of the members.
+    LogicalAnd(Vec<Filter>),
+    /// An event that does not meet the member.
+    Negation(Box<Filter>),
+    /// An event whose type and source have each a bit in common with the masks, and that meets the member.
+    Bitmask {
+        /// For the type.
+        type_mask: i32,
+        /// For the source.
+        source_mask: i32,
+        /// What else it has to meet.
+        then: Box<Filter>,
+    },
+    /// An event whose type and source are equal to these values where the masks have bits.
+    MaskedType {
+        /// For the type.
+        type_mask: i32,
+        /// For the source.
+        source_mask: i32,
+        /// What the masked type has to be.
+        type_value: i32,
+        /// What the masked source has to be.
+        source_value: i32,
+    },
+    /// The end of a time that begins when the consumer connects.
+    Timeout {
+        /// Once, or again and again.
+        kind: TimeoutKind,
+        /// Units of 100 ns.
+        period: u64,
+    },
+    /// Nothing.
+    Null,
+}
+
+/// The kinds of timeouts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TimeoutKind {
+    /// Once.
+    OneShot,
+    /// After each period.
+    Interval,
+    /// After each period without an event for the consumer.
+    Deadline,
+}
+
+impl TimeoutKind {
+    /// Returns the type of its events.
+    pub const fn event_type(self) -> i32 {
+        match self {
+            TimeoutKind::OneShot => designator::TIMEOUT,
+            TimeoutKind::Interval => designator::INTERVAL_TIMEOUT,
+            TimeoutKind::Deadline => designator::DEADLINE_TIMEOUT,
+        }
+    }
+}
+
+/// How large the filter of one consumer may be. A larger one is refused with `TypeError`, and the channel's log names the limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FilterLimits {
+    /// Dependencies in the list. Default 1,024. Each takes some 50 octets, and those of types an entry in the index.
+    pub dependencies: usize,
+    /// Groups in groups. Default 32.
+    pub depth: usize,
+}
+
+impl Default for FilterLimits {
+    fn default() -> Self {
+        FilterLimits {
+            dependencies: 1_024,
+            depth: 32,
+        }
+    }
+}
+
+impl Filter {
+    /// Every event.
+    pub const ALL: Filter = Filter::event(designator::ANY, designator::ANY);
+
+    /// Returns a filter for events of one type and source; 0 stands for any.
+    pub const fn event(event_type: i32, source: i32) -> Filter {
+        Filter::Event { event_type, source }
+    }
+
+    /// Returns a filter for events of one type, from any source.
+    pub const fn event_type(event_type: i32) -> Filter {
+        Filter::event(event_type, designator::ANY)
+    }
+
+    /// Returns a filter for all events of one source.
+    pub const fn source(source: i32) -> Filter {
+        Filter::event(designator::ANY, source)
+    }
+
+    /// Returns a disjunction.
+    pub fn any_of(members: impl IntoIterator<Item = Filter>) -> Filter {
+        Filter::Disjunction(members.into_iter().collect())
+    }
+
+    /// Returns a logical and.
+    pub fn all_of(members: impl IntoIterator<Item = Filter>) -> Filter {
+        Filter::LogicalAnd(members.into_iter().collect())
+    }
+
+    /// Returns a conjunction: waits for an event for each member.
+    pub fn each_of(members: impl IntoIterator<Item = Filter>) -> Filter {
+        Filter::Conjunction(members.into_iter().collect())
+    }
+
+    /// Returns the negation of a filter.
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "an operator would hide the designator"
+    )]
+    pub fn not(member: Filter) -> Filter {
+        Filter::Negation(Box::new(member))
+    }
+
+    /// Returns the list of dependencies that means this filter in prefix syntax, each with a handle of the scheduling
+    /// service, or 0.
+    pub fn to_dependencies(&self, rt_info: i32) -> Vec<Dependency> {
+        let mut written = Vec::new();
+        self.write(rt_info, &mut written);
+        written
+    }
+
+    fn write(&self, rt_info: i32, to: &mut Vec<Dependency>) {
+        let mut put = |event_type, source, creation_time| {
+            let mut one = Dependency::default();
+            one.event.header = EventHeader {
+                r#type: event_type,
+                source,
+                creation_time,
+                ..EventHeader::default()
+            };
+            one.rt_info = rt_info;
+            to.push(one);
+        };
+        match self {
+            Filter::Event { event_type, source } => put(*event_type, *source, 0),
+            Filter::Disjunction(members) => {
+                write_group(designator::DISJUNCTION_DESIGNATOR, members, rt_info, to);
+            }
+            Filter::Conjunction(members) => {
+                write_group(designator::CONJUNCTION_DESIGNATOR, members, rt_info, to);
+            }
+            Filter::LogicalAnd(members) => {
+                write_group(designator::LOGICAL_AND_DESIGNATOR, members, rt_info, to);
+            }
+            Filter::Negation(member) => {
+                put(designator::NEGATION_DESIGNATOR, 0, 0);
+                member.write(rt_info, to);
+            }
+            Filter::Bitmask {
+                type_mask,
+                source_mask,
+                then,
+            } => {
+                put(designator::BITMASK_DESIGNATOR, 0, 0);
+                put(*type_mask, *source_mask, 0);
+                then.write(rt_info, to);
+            }
+            Filter::MaskedType {
+                type_mask,
+                source_mask,
+                type_value,
+                source_value,
+            } => {
+                put(designator::MASKED_TYPE_DESIGNATOR, 0, 0);
+                put(*type_mask, *source_mask, 0);
+                put(*type_value, *source_value, 0);
+            }
+            Filter::Timeout { kind, period } => put(kind.event_type(), 0, *period),
+            Filter::Null => put(designator::NULL_DESIGNATOR, 0, 0),
+        }
+    }
+}
+
+fn write_group(designator: i32, members: &[Filter], rt_info: i32, to: &mut Vec<Dependency>) {
+    let mut one = Dependency::default();
+    one.event.header.r#type = designator;
+    one.event.header.source = i32::try_from(members.len()).unwrap_or(i32::MAX);
+    one.rt_info = rt_info;
+    to.push(one);
+    for member in members {
+        member.write(rt_info, to);
+    }
+}
+
+/// Whether an event's type and source meet those of a filter: 0 meets anything, on either side.
+pub(crate) fn meets(wanted: (i32, i32), header: &EventHeader) -> bool {
+    let one = |wanted: i32, has: i32| wanted == 0 || has == 0 || wanted == has;
+    one(wanted.0, header.r#type) && one(wanted.1, header.source)
+}

@@ -1,0 +1,309 @@
+//! A filter made ready for events.
+
+use std::mem;
+
+use super::interest::{Interest, remembers};
+use super::{Filter, TimeoutKind, meets};
+use crate::rtec_event_comm::{Event, EventHeader};
+
+/// A filter that is asked about one event after the other.
+///
+/// Filters without conjunctions remember nothing: [`accepts`](Self::accepts) asks them. Others keep their memory in a
+/// [`Progress`], outside of the program. Neither allocates, apart from the copies of events that a conjunction collects.
+#[derive(Clone, Debug)]
+pub struct Program {
+    root: Node,
+    interest: Interest,
+    timers: Vec<(TimeoutKind, u64)>,
+    /// Number of members of each conjunction.
+    conjunctions: Vec<usize>,
+    remembers: bool,
+}
+
+/// What a program is asked about.
+#[derive(Clone, Copy, Debug)]
+pub struct Trigger<'e> {
+    /// The event.
+    pub event: &'e Event,
+    /// The timer whose end it tells, as an index of [`Program::timers`]; `None` for an event of a supplier.
+    pub timer: Option<usize>,
+}
+
+/// What a program says to an event.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Matched {
+    /// Nothing for the consumer.
+    No,
+    /// The event itself.
+    Event,
+    /// The events that a conjunction has collected.
+    Set(Vec<Event>),
+}
+
+/// What the conjunctions of a program have collected.
+#[derive(Clone, Debug, Default)]
+pub struct Progress {
+    conjunctions: Vec<Collected>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Collected {
+    /// One for each member.
+    met: Vec<bool>,
+    missing: usize,
+    events: Vec<Event>,
+}
+
+#[derive(Clone, Debug)]
+enum Node {
+    Event(i32, i32),
+    Disjunction(Box<[Node]>),
+    Conjunction(usize, Box<[Node]>),
+    LogicalAnd(Box<[Node]>),
+    Negation(Box<Node>),
+    Bitmask(i32, i32, Box<Node>),
+    MaskedType {
+        masks: (i32, i32),
+        values: (i32, i32),
+    },
+    Timeout(usize),
+    Null,
+}
+
+/// What a node does with an event: whether it is used up, and what goes up to the parent.
+#[derive(Clone, Copy)]
+struct Step {
+    accepted: bool,
+    pushed: Pushed,
+}
+
+#[derive(Clone, Copy)]
+enum Pushed {
+    Nothing,
+    Event,
+    /// All that a conjunction has.
+    Set(usize),
+}
+
+const REFUSED: Step = Step {
+    accepted: false,
+    pushed: Pushed::Nothing,
+};
+
+const ACCEPTED: Step = Step {
+    accepted: true,
+    pushed: Pushed::Event,
+};
+
+impl Program {
+    /// Compiles a filter. The timers count in the order of the filter.
+    pub fn new(filter: &Filter) -> Program {
+        let (mut timers, mut conjunctions) = (Vec::new(), Vec::new());
+        let root = compile(filter, &mut timers, &mut conjunctions);
+        Program {
+            root,
+            interest: Interest::of(filter),
+            timers,
+            conjunctions,
+            remembers: remembers(filter),
+        }
+    }
+
+    /// Returns which events it has to be asked about.
+    pub fn interest(&self) -> &Interest {
+        &self.interest
+    }
+
+    /// Returns the timers that it needs: kind, and period in units of 100 ns.
+    pub fn timers(&self) -> &[(TimeoutKind, u64)] {
+        &self.timers
+    }
+
+    /// Whether the answer depends on earlier events: then [`accepts`](Self::accepts) may not be asked.
+    pub fn remembers(&self) -> bool {
+        self.remembers
+    }
+
+    /// Whether the consumer gets this event. For programs that do not [remember](Self::remembers).
+    pub fn accepts(&self, trigger: Trigger<'_>) -> bool {
+        debug_assert!(!self.remembers, "conjunctions need their progress");
+        step(&self.root, trigger, &mut Progress::default()).accepted
+    }
+
+    /// Returns what conjunctions start from.
+    pub fn progress(&self) -> Progress {
+        let conjunctions = self.conjunctions.iter().map(|members| Collected {
+            met: vec![false; *members],
+            missing: *members,
+            events: Vec::new(),
+        });
+        Progress {
+            conjunctions: conjunctions.collect(),
+        }
+    }
+
+    /// Returns what the consumer gets. Then all conjunctions start anew, also those that were not complete, as in TAO.
+    pub fn advance(&self, trigger: Trigger<'_>, progress: &mut Progress) -> Matched {
+        let matched = match step(&self.root, trigger, progress).pushed {
+            Pushed::Nothing => return Matched::No,
+            Pushed::Event => Matched::Event,
+            Pushed::Set(which) => Matched::Set(mem::take(&mut progress.conjunctions[which].events)),
+        };
+        for conjunction in &mut progress.conjunctions {
+            conjunction.clear();
+        }
+        matched
+    }
+
+    /// Whether an event such as a supplier announces may ever be of use (TAO: `can_match`). A supplier's own filter
+    /// contains the consumers for which one of its publications is.
+    pub fn can_match(&self, header: &EventHeader) -> bool {
+        can_match(&self.root, header)
+    }
+}
+
+impl Collected {
+    fn clear(&mut self) {
+        self.met.fill(false);
+        self.missing = self.met.len();
+        self.events.clear();
+    }
+}
+
+fn compile(
+    filter: &Filter,
+    timers: &mut Vec<(TimeoutKind, u64)>,
+    conjunctions: &mut Vec<usize>,
+) -> Node {
+    let mut all = |members: &[Filter], conjunctions: &mut Vec<usize>| -> Box<[Node]> {
+        let compiled = members.iter();
+        compiled
+            .map(|member| compile(member, timers, conjunctions))
+            .collect()
+    };
+    match filter {
+        Filter::Event { event_type, source } => Node::Event(*event_type, *source),
+        Filter::Disjunction(members) => Node::Disjunction(all(members, conjunctions)),
+        Filter::LogicalAnd(members) => Node::LogicalAnd(all(members, conjunctions)),
+        Filter::Conjunction(members) => {
+            let which = conjunctions.len();
+            conjunctions.push(members.len());
+            Node::Conjunction(which, all(members, conjunctions))
+        }
+        Filter::Negation(member) => Node::Negation(Box::new(compile(member, timers, conjunctions))),
+        Filter::Bitmask {
+            type_mask,
+            source_mask,
+            then,
+        } => {
+            let then = compile(then, timers, conjunctions);
+            Node::Bitmask(*type_mask, *source_mask, Box::new(then))
+        }
+        Filter::MaskedType {
+            type_mask,
+            source_mask,
+            type_value,
+            source_value,
+        } => Node::MaskedType {
+            masks: (*type_mask, *source_mask),
+            values: (*type_value, *source_value),
+        },
+        Filter::Timeout { kind, period } => {
+            timers.push((*kind, *period));
+            Node::Timeout(timers.len() - 1)
+        }
+        Filter::Null => Node::Null,
+    }
+}
+
+fn step(node: &Node, trigger: Trigger<'_>, progress: &mut Progress) -> Step {
+    let header = &trigger.event.header;
+    let accepted_if = |it: bool| if it { ACCEPTED } else { REFUSED };
+    match node {
+        Node::Event(event_type, source) => accepted_if(meets((*event_type, *source), header)),
+        Node::MaskedType { masks, values } => accepted_if(masked(*masks, *values, header)),
+        Node::Timeout(which) => accepted_if(trigger.timer == Some(*which)),
+        Node::Null => REFUSED,
+        Node::Negation(member) => accepted_if(!step(member, trigger, progress).accepted),
+        Node::Bitmask(type_mask, source_mask, then) => match bits(*type_mask, *source_mask, header)
+        {
+            true => step(then, trigger, progress),
+            false => REFUSED,
+        },
+        Node::LogicalAnd(members) => {
+            let mut members = members.iter();
+            accepted_if(members.all(|member| step(member, trigger, progress).accepted))
+        }
+        Node::Disjunction(members) => {
+            let mut steps = members.iter().map(|member| step(member, trigger, progress));
+            steps.find(|step| step.accepted).unwrap_or(REFUSED)
+        }
+        Node::Conjunction(which, members) => {
+            for (member, node) in members.iter().enumerate() {
+                let step = step(node, trigger, progress);
+                if step.accepted {
+                    let pushed = collect(*which, member, step.pushed, trigger, progress);
+                    return Step {
+                        accepted: true,
+                        pushed,
+                    };
+                }
+            }
+            REFUSED
+        }
+    }
+}
+
+/// Keeps what a member of a conjunction pushed, if it is the first time.
+fn collect(
+    which: usize,
+    member: usize,
+    pushed: Pushed,
+    trigger: Trigger<'_>,
+    progress: &mut Progress,
+) -> Pushed {
+    if progress.conjunctions[which].met[member] {
+        return Pushed::Nothing;
+    }
+    match pushed {
+        Pushed::Nothing => return Pushed::Nothing,
+        Pushed::Event => progress.conjunctions[which]
+            .events
+            .push(trigger.event.clone()),
+        Pushed::Set(inner) => {
+            let mut events = mem::take(&mut progress.conjunctions[inner].events);
+            progress.conjunctions[which].events.append(&mut events);
+        }
+    }
+    let ours = &mut progress.conjunctions[which];
+    ours.met[member] = true;
+    ours.missing -= 1;
+    match ours.missing {
+        0 => Pushed::Set(which),
+        _ => Pushed::Nothing,
+    }
+}
+
+fn can_match(node: &Node, header: &EventHeader) -> bool {
+    match node {
+        Node::Event(event_type, source) => meets((*event_type, *source), header),
+        Node::MaskedType { masks, values } => masked(*masks, *values, header),
+        Node::Timeout(_) | Node::Null => false,
+        Node::Negation(member) => !can_match(member, header),
+        Node::Bitmask(type_mask, source_mask, then) => {
+            bits(*type_mask, *source_mask, header) && can_match(then, header)
+        }
+        Node::LogicalAnd(members) => members.iter().all(|member| can_match(member, header)),
+        Node::Disjunction(members) | Node::Conjunction(_, members) => {
+            members.iter().any(|member| can_match(member, header))
+        }
+    }
+}
+
+fn masked(masks: (i32, i32), values: (i32, i32), header: &EventHeader) -> bool {
+    (header.r#type & masks.0, header.source & masks.1) == values
+}
+
+fn bits(type_mask: i32, source_mask: i32, header: &EventHeader) -> bool {
+    header.r#type & type_mask != 0 && header.source & source_mask != 0
+}

@@ -1,0 +1,186 @@
+//! Reads filters from lists of dependencies, in both syntaxes of TAO's channel.
+
+use super::{Filter, FilterError, FilterErrorKind, FilterLimits, TimeoutKind};
+use crate::event_type as designator;
+use crate::rtec_event_channel_admin::Dependency;
+
+/// How a list of dependencies means a tree (TAO: `-ECFiltering basic`, `prefix`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Syntax {
+    /// Prefix if the first dependency is a group with a count of members; else basic. TAO's factory of QoS writes no count
+    /// unless it is told one.
+    #[default]
+    Auto,
+    /// Conjunctions, disjunctions and logical ands last until the next one, or the end. They are not nested.
+    Basic,
+    /// Groups have the number of their members as source; groups in groups.
+    Prefix,
+}
+
+impl Filter {
+    /// Reads a filter. An empty list is [`Filter::Null`].
+    ///
+    /// # Errors
+    /// [`FilterError`], in time linear in the list's length.
+    pub fn parse(
+        dependencies: &[Dependency],
+        syntax: Syntax,
+        limits: &FilterLimits,
+    ) -> Result<Filter, FilterError> {
+        let Some(first) = dependencies.first() else {
+            return Ok(Filter::Null);
+        };
+        let found = dependencies.len();
+        if found > limits.dependencies {
+            let limit = limits.dependencies;
+            let kind = FilterErrorKind::Dependencies { found, limit };
+            return Err(FilterError { at: limit, kind });
+        }
+        let counted = match syntax {
+            Syntax::Basic => false,
+            Syntax::Prefix => true,
+            Syntax::Auto => is_group(first) && first.event.header.source > 0,
+        };
+        let mut reader = Reader {
+            list: dependencies,
+            at: 0,
+            counted,
+            grouped: false,
+        };
+        let filter = reader.filter(limits.depth, limits)?;
+        match reader.at == found {
+            true => Ok(filter),
+            false => Err(reader.wrong(FilterErrorKind::Trails)),
+        }
+    }
+}
+
+struct Reader<'a> {
+    list: &'a [Dependency],
+    at: usize,
+    /// Whether groups have a count of members.
+    counted: bool,
+    /// Whether a group began, which in basic syntax no other may follow.
+    grouped: bool,
+}
+
+impl Reader<'_> {
+    /// Reads one filter with `depth` levels of filters below it.
+    fn filter(&mut self, depth: usize, limits: &FilterLimits) -> Result<Filter, FilterError> {
+        if depth == 0 {
+            return Err(self.wrong(FilterErrorKind::Depth(limits.depth)));
+        }
+        let below = depth - 1;
+        let header = self.next()?;
+        Ok(match header.r#type {
+            designator::DISJUNCTION_DESIGNATOR => {
+                Filter::Disjunction(self.members(header.source, below, limits)?)
+            }
+            designator::CONJUNCTION_DESIGNATOR => {
+                Filter::Conjunction(self.members(header.source, below, limits)?)
+            }
+            designator::LOGICAL_AND_DESIGNATOR => {
+                Filter::LogicalAnd(self.members(header.source, below, limits)?)
+            }
+            designator::NEGATION_DESIGNATOR => {
+                Filter::Negation(Box::new(self.filter(below, limits)?))
+            }
+            designator::BITMASK_DESIGNATOR => {
+                let masks = self.next()?;
+                Filter::Bitmask {
+                    type_mask: masks.r#type,
+                    source_mask: masks.source,
+                    then: Box::new(self.filter(below, limits)?),
+                }
+            }
+            designator::MASKED_TYPE_DESIGNATOR => {
+                let (masks, values) = (self.next()?, self.next()?);
+                Filter::MaskedType {
+                    type_mask: masks.r#type,
+                    source_mask: masks.source,
+                    type_value: values.r#type,
+                    source_value: values.source,
+                }
+            }
+            designator::NULL_DESIGNATOR => Filter::Null,
+            designator::TIMEOUT => timeout(TimeoutKind::OneShot, header.creation_time),
+            designator::INTERVAL_TIMEOUT => self.periodic(TimeoutKind::Interval, header)?,
+            designator::DEADLINE_TIMEOUT => self.periodic(TimeoutKind::Deadline, header)?,
+            reserved @ (designator::GLOBAL_DESIGNATOR | 15) => {
+                self.at -= 1;
+                return Err(self.wrong(FilterErrorKind::Designator(reserved)));
+            }
+            event_type => Filter::event(event_type, header.source),
+        })
+    }
+
+    fn members(
+        &mut self,
+        count: i32,
+        below: usize,
+        limits: &FilterLimits,
+    ) -> Result<Vec<Filter>, FilterError> {
+        let mut members = Vec::new();
+        if self.counted {
+            // Each member takes a dependency at least.
+            let left = self.list.len() - self.at;
+            let count = match usize::try_from(count) {
+                Ok(count) if count <= left => count,
+                _ => {
+                    self.at -= 1;
+                    return Err(self.wrong(FilterErrorKind::Members(count)));
+                }
+            };
+            for _ in 0..count {
+                members.push(self.filter(below, limits)?);
+            }
+            return Ok(members);
+        }
+        if std::mem::replace(&mut self.grouped, true) {
+            self.at -= 1;
+            return Err(self.wrong(FilterErrorKind::Trails));
+        }
+        while self.at < self.list.len() && !is_group(&self.list[self.at]) {
+            members.push(self.filter(below, limits)?);
+        }
+        Ok(members)
+    }
+
+    fn periodic(
+        &self,
+        kind: TimeoutKind,
+        header: crate::rtec_event_comm::EventHeader,
+    ) -> Result<Filter, FilterError> {
+        match header.creation_time {
+            0 => Err(FilterError {
+                at: self.at - 1,
+                kind: FilterErrorKind::Period,
+            }),
+            period => Ok(timeout(kind, period)),
+        }
+    }
+
+    fn next(&mut self) -> Result<crate::rtec_event_comm::EventHeader, FilterError> {
+        let one = self.list.get(self.at);
+        let one = one.ok_or_else(|| self.wrong(FilterErrorKind::Ends))?;
+        self.at += 1;
+        Ok(one.event.header)
+    }
+
+    fn wrong(&self, kind: FilterErrorKind) -> FilterError {
+        FilterError { at: self.at, kind }
+    }
+}
+
+fn timeout(kind: TimeoutKind, period: u64) -> Filter {
+    Filter::Timeout { kind, period }
+}
+
+fn is_group(dependency: &Dependency) -> bool {
+    matches!(
+        dependency.event.header.r#type,
+        designator::CONJUNCTION_DESIGNATOR
+            | designator::DISJUNCTION_DESIGNATOR
+            | designator::LOGICAL_AND_DESIGNATOR
+    )
+}

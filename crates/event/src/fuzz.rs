@@ -1,0 +1,55 @@
+//! Entry points for fuzzing: whatever octets arrive as dependencies and events.
+
+use oxorb::cdr::{Decode as _, Decoder, Dialect};
+
+use crate::filter::{Filter, Program, Trigger};
+use crate::rtec_event_channel_admin::ConsumerQos;
+use crate::rtec_event_comm::Event;
+use crate::{FilterLimits, Syntax};
+
+/// Reads octets as an encapsulated `ConsumerQOS` followed by events, and lets the filter see the events.
+///
+/// # Panics
+/// When a filter does not survive being written and read again, or an event reaches it that it said does not concern it.
+pub fn filter(octets: &[u8]) {
+    let Ok(mut d) = Decoder::encapsulated(octets, Dialect::GIOP_1_2) else {
+        return;
+    };
+    let Ok(qos) = ConsumerQos::decode(&mut d) else {
+        return;
+    };
+    let mut events = Vec::new();
+    while events.len() < 64 {
+        let Ok(event) = Event::decode(&mut d) else {
+            break;
+        };
+        events.push(event);
+    }
+    for syntax in [Syntax::Basic, Syntax::Prefix, Syntax::Auto] {
+        run(&qos, &events, syntax);
+    }
+}
+
+fn run(qos: &ConsumerQos, events: &[Event], syntax: Syntax) {
+    let limits = FilterLimits::default();
+    let Ok(filter) = Filter::parse(&qos.dependencies, syntax, &limits) else {
+        return;
+    };
+    let written = filter.to_dependencies(0);
+    if !qos.dependencies.is_empty() {
+        assert_eq!(
+            Filter::parse(&written, Syntax::Prefix, &limits),
+            Ok(filter.clone())
+        );
+    }
+    let program = Program::new(&filter);
+    let mut progress = program.progress();
+    for (at, event) in events.iter().enumerate() {
+        let timer = (at % 5 == 4).then_some(at / 5);
+        let trigger = Trigger { event, timer };
+        let matched = program.advance(trigger, &mut progress);
+        if !program.remembers() {
+            assert_eq!(program.accepts(trigger), matched != crate::Matched::No);
+        }
+    }
+}

@@ -1,0 +1,53 @@
+use std::sync::Arc;
+
+use oxorb::{Interface as _, Servant, ServedBy as _};
+
+use super::proxies::{ForConsumer, ForSupplier};
+use super::{Objects, refused};
+use crate::rtec_event_channel_admin::{
+    ConsumerAdmin, ConsumerAdminRef, ProxyPushConsumerRef, ProxyPushSupplierRef, SupplierAdmin,
+    SupplierAdminRef,
+};
+
+/// Makes proxies for consumers.
+pub(super) struct Consumers(pub(super) Objects);
+
+/// Makes proxies for suppliers.
+pub(super) struct Suppliers(pub(super) Objects);
+
+impl Consumers {
+    pub(super) fn servant(self) -> Arc<dyn Servant> {
+        ConsumerAdminRef::servant(self)
+    }
+}
+
+impl Suppliers {
+    pub(super) fn servant(self) -> Arc<dyn Servant> {
+        SupplierAdminRef::servant(self)
+    }
+}
+
+impl ConsumerAdmin for Consumers {
+    fn obtain_push_supplier(&self) -> oxorb::Result<Option<ProxyPushSupplierRef>> {
+        let Consumers(objects) = self;
+        let proxy = objects.core.consumer_proxy().map_err(refused)?;
+        let servant = ProxyPushSupplierRef::servant(ForConsumer(Arc::clone(&proxy)));
+        let reference = ProxyPushSupplierRef::from_ref(objects.activate(servant)?);
+        let (poa, object) = (objects.proxies.clone(), reference.clone());
+        // The POA may be gone before.
+        proxy.at_end(move || drop(poa.deactivate(&object)));
+        Ok(Some(reference))
+    }
+}
+
+impl SupplierAdmin for Suppliers {
+    fn obtain_push_consumer(&self) -> oxorb::Result<Option<ProxyPushConsumerRef>> {
+        let Suppliers(objects) = self;
+        let proxy = objects.core.supplier_proxy().map_err(refused)?;
+        let servant = ProxyPushConsumerRef::servant(ForSupplier(Arc::clone(&proxy)));
+        let reference = ProxyPushConsumerRef::from_ref(objects.activate(servant)?);
+        let (poa, object) = (objects.proxies.clone(), reference.clone());
+        proxy.at_end(move || drop(poa.deactivate(&object)));
+        Ok(Some(reference))
+    }
+}

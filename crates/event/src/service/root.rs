@@ -1,0 +1,56 @@
+use oxorb::ServedBy as _;
+
+use super::{GONE, NIL, Objects};
+use crate::channel::{ConnectError, Watcher};
+use crate::rtec_event_channel_admin::event_channel::{
+    AppendObserverError, CantAppendObserver, CantRemoveObserver, RemoveObserverError,
+};
+use crate::rtec_event_channel_admin::{
+    ConsumerAdminRef, EventChannel, EventChannelRef, ObserverRef, SupplierAdminRef,
+};
+
+/// The channel's own object.
+pub(super) struct Root {
+    pub(super) objects: Objects,
+    pub(super) consumers: ConsumerAdminRef,
+    pub(super) suppliers: SupplierAdminRef,
+}
+
+impl Root {
+    pub(super) fn servant(self) -> std::sync::Arc<dyn oxorb::Servant> {
+        EventChannelRef::servant(self)
+    }
+}
+
+impl EventChannel for Root {
+    fn for_consumers(&self) -> oxorb::Result<Option<ConsumerAdminRef>> {
+        Ok(Some(self.consumers.clone()))
+    }
+
+    fn for_suppliers(&self) -> oxorb::Result<Option<SupplierAdminRef>> {
+        Ok(Some(self.suppliers.clone()))
+    }
+
+    /// The objects end when this request has ended, which is one of theirs.
+    fn destroy(&self) -> oxorb::Result<()> {
+        self.objects.core.destroy();
+        self.objects.poa.destroy(true, false).map_err(|_| GONE)
+    }
+
+    fn append_observer(&self, observer: Option<&ObserverRef>) -> Result<u32, AppendObserverError> {
+        let observer = observer.ok_or(NIL)?.clone();
+        let core = &self.objects.core;
+        let appended = core.append_observer(Watcher::Object(core.timed(&observer)));
+        appended.map_err(|why| match why {
+            ConnectError::Limit(..) => CantAppendObserver {}.into(),
+            _ => GONE.into(),
+        })
+    }
+
+    fn remove_observer(&self, handle: u32) -> Result<(), RemoveObserverError> {
+        match self.objects.core.remove_observer(handle) {
+            true => Ok(()),
+            false => Err(CantRemoveObserver {}.into()),
+        }
+    }
+}

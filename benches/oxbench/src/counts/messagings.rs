@@ -1,4 +1,4 @@
-//! Costs of a ping over each messaging: the light ones may take no more than GIOP of anything, and fewer instructions.
+//! Costs of a ping over each messaging: the light ones may take no more than GIOP of anything.
 
 use std::fmt;
 
@@ -9,8 +9,12 @@ use crate::Result;
 use crate::peers::{self, Peer};
 use crate::protocols::matrix::{self, Maker, Protocol, Transport};
 
-/// Messagings over TCP, each to take fewer instructions than the one before it.
+/// Messagings over TCP, each to take no more instructions than the one before it.
 const LIGHT: [Maker; 2] = [Maker::GiopLite, Maker::GiopLiteRt];
+
+/// Share by which one build or run of the same messaging differs from another: where keys happen to lie decides how many
+/// instructions it takes to compare them.
+const NOISE: f64 = 0.01;
 
 /// Counts of a ping over GIOP and over each light messaging.
 #[derive(Debug, Serialize)]
@@ -49,7 +53,7 @@ impl Messagings {
                 return None;
             };
             let (more, less) = (heavier.instructions()?, lighter.instructions()?);
-            (less >= more).then(|| {
+            (less > more * (1.0 + NOISE)).then(|| {
                 format!(
                     "{less:.0} instructions of both sides over {}, {more:.0} over {}",
                     lighter.protocol, heavier.protocol
@@ -143,15 +147,16 @@ mod tests {
     }
 
     #[test]
-    fn each_messaging_is_to_be_lighter_than_the_one_before() {
+    fn no_messaging_takes_more_than_the_one_before() {
         assert_eq!(broken([1400.0, 1300.0, 1200.0]), [""; 0]);
+        assert_eq!(broken([1400.0, 1408.0, 1200.0]), [""; 0]);
         assert_eq!(
-            broken([1400.0, 1400.0, 1200.0]),
-            ["2400 instructions of both sides over giop-lite-tcp, 2400 over giop-tcp"]
+            broken([1400.0, 1430.0, 1200.0]),
+            ["2430 instructions of both sides over giop-lite-tcp, 2400 over giop-tcp"]
         );
         assert_eq!(
-            broken([1400.0, 1200.0, 1201.0]),
-            ["2201 instructions of both sides over giop-lite-rt-tcp, 2200 over giop-lite-tcp"]
+            broken([1400.0, 1200.0, 1250.0]),
+            ["2250 instructions of both sides over giop-lite-rt-tcp, 2200 over giop-lite-tcp"]
         );
     }
 

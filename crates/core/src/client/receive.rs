@@ -6,11 +6,12 @@ use std::time::{Duration, Instant};
 
 use oxorb_giop::Inbox;
 use oxorb_object::SystemException;
+use oxorb_sys::thread::Places;
 
 use super::leader;
 use super::multiplexed::Multiplexed;
 use crate::clock;
-use crate::conn::{Ended, Event, Receiver, TICK, Wait};
+use crate::conn::{Ended, Event, Receiver, TICK, Wait, place};
 use crate::raise;
 use crate::sync::atomic::Ordering;
 
@@ -22,6 +23,7 @@ const IDLE_TICKS: u32 = 200;
 impl Multiplexed {
     /// The reader thread: completes calls until the connection ends.
     pub(super) fn read(self: Arc<Self>, inbox: Inbox) {
+        let _place = Places::own().add(place(&*self.link, self.link.peer()));
         let ended = self.receive(inbox);
         self.end(self.told(&ended));
         self.link.close();
@@ -30,7 +32,7 @@ impl Multiplexed {
     /// Returns the exception for the end of the connection, with the peer and the cause noted beside it.
     #[cold]
     pub(super) fn told(&self, ended: &Ended) -> SystemException {
-        ended.told(|| self.link.peer())
+        ended.seen_at(&*self.link).told(|| self.link.peer())
     }
 
     /// The connection has ended: it takes no more calls; those outstanding end

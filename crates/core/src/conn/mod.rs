@@ -7,6 +7,7 @@ mod calls;
 mod channel;
 mod ended;
 mod mailbox;
+mod place;
 mod turn;
 
 pub(crate) use beside::{Beside, serve_beside, serves_beside, step_aside, wait_beside};
@@ -16,4 +17,5 @@ pub(crate) use channel::{
 };
 pub(crate) use ended::Ended;
 pub(crate) use mailbox::{Kept, Mailbox, Onward};
+pub(crate) use place::place;
 pub(crate) use turn::Turn;

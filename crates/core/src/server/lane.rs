@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use oxorb_rt::Priority;
 use oxorb_sys::poll::Token;
-use oxorb_sys::thread::Purpose;
+use oxorb_sys::thread::{Places, Purpose};
 use oxorb_transport::{Link, Properties};
 
 use super::assign::Work;
@@ -42,6 +42,7 @@ use crate::LaneScheduling;
 use crate::ReactorChoice;
 use crate::Serving;
 use crate::clock;
+use crate::conn::place;
 use crate::lock::Mutex;
 use crate::own_address::LaneOf;
 use crate::shared::Shared;
@@ -134,6 +135,8 @@ pub(crate) struct Lane {
     pub(super) reserve: Reserve,
     /// For connections.
     pub(super) memory: Option<Arc<Memory>>,
+    /// Of its connections, for the list of threads.
+    places: Arc<Places>,
     stopping: AtomicBool,
     alive: Mutex<usize>,
     changed: Condvar,
@@ -181,6 +184,7 @@ impl Lane {
             memory: plan.buffers.map(|planned| Arc::new(Memory::new(planned))),
             queue: plan.queue.map(queue),
             plan,
+            places: Arc::default(),
             handed_on: HandedOn::default(),
             followers: Followers::default(),
             takeover: Takeover::default(),
@@ -232,6 +236,9 @@ impl Lane {
         let mut builder = self.builder(orb.shared(), purpose, &self.plan.name);
         if let Some(octets) = self.plan.stack_size {
             builder = builder.stack_size(octets);
+        }
+        if self.plan.serving != Serving::ThreadPerConnection {
+            builder = builder.places(&self.places);
         }
         if let LaneScheduling::Reserved(reservation) = self.plan.scheduling {
             builder = builder.reserve(reservation);
@@ -310,9 +317,8 @@ impl Lane {
         let id = admitted.id;
         link.set_read_timeout(Some(orb.options().worker_stay))?;
         link.set_write_timeout(Some(orb.options().stall_timeout))?;
-        if self.plan.pool != 0 {
-            orb.registry().assign(id, self.plan.pool);
-        }
+        let place = self.places.add(place(&*link, link.local()));
+        orb.registry().assign(id, self.plan.pool, place);
         if self.is_stopping() {
             return Err(io::ErrorKind::NotConnected.into());
         }

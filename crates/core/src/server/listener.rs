@@ -8,7 +8,7 @@ use std::time::Duration;
 use oxorb_giop::Wire;
 use oxorb_object::{ProtocolProperties, Version};
 use oxorb_rt::Priority;
-use oxorb_sys::thread::Purpose;
+use oxorb_sys::thread::{Places, Purpose};
 use oxorb_transport::{Acceptor, Endpoint, Link, ListenError, Properties};
 
 use super::Sink;
@@ -106,9 +106,13 @@ impl Listeners {
                         .threads
                         .builder(Purpose::Acceptor, ACCEPTOR, None),
                 };
-                builder
-                    .spawn(move || accept(&orb, &*acceptor, lane.as_ref(), tag, &setup, wire))
-                    .map_err(OpenError::Threads)?
+                let places = Arc::default();
+                let place = Places::add(&places, acceptor.endpoint().to_string());
+                let started = builder.places(&places).spawn(move || {
+                    let _place = place;
+                    accept(&orb, &*acceptor, lane.as_ref(), tag, &setup, wire);
+                });
+                started.map_err(OpenError::Threads)?
             };
             self.open.lock().expect(UNPOISONED).push(Listener {
                 acceptor,

@@ -4,7 +4,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::time::Duration;
 
-use oxorb_sys::thread::Purpose;
+use oxorb_sys::thread::{Places, Purpose};
 use oxorb_transport::Link;
 
 use super::connection::{Connection, Served};
@@ -13,7 +13,7 @@ use super::home::Home;
 use super::host::{Host, Parts};
 use super::registry::Admitted;
 use crate::Options;
-use crate::conn::{Calls, Turn};
+use crate::conn::{Calls, Turn, place};
 
 /// How often a thread that waits looks whether its client stalls in mid-message.
 const TICK: Duration = Duration::from_secs(2);
@@ -106,6 +106,11 @@ pub(super) fn take_over(orb: &impl Host, home: &Home, connection: Connection) {
 fn run(orb: &impl Host, home: &Home, mut connection: Connection) -> bool {
     let mut handed_over = false;
     crate::within::mark_server_thread();
+    // The connections of a lane are on its own list.
+    let _place = matches!(home, Home::Thread(_)).then(|| {
+        let link = &*connection.link;
+        Places::own().add(place(link, link.local()))
+    });
     loop {
         if matches!(home, Home::Thread(_)) {
             let tick = connection.tick(tick(orb.options()));

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use oxorb_sys::thread::Place;
 use oxorb_transport::{Link, PeerId};
 
 use super::client::Client;
@@ -46,6 +47,8 @@ struct Entry {
     status: Arc<Status>,
     /// The threadpool whose connection it is; 0: the ORB's own.
     pool: u32,
+    /// Where threads of a lane wait for it.
+    _place: Option<Place>,
 }
 
 /// Findings of [`Registry::long_running`].
@@ -162,6 +165,7 @@ impl Registry {
             link: Arc::clone(link),
             status: Arc::clone(&status),
             pool: 0,
+            _place: None,
         };
         state.links.insert(id, entry);
         Admitted { id, status, purged }
@@ -237,10 +241,11 @@ impl Registry {
         clock::since(self.began).as_millis() as u64 + 1
     }
 
-    /// A connection belongs to a threadpool.
-    pub(crate) fn assign(&self, id: u64, pool: u32) {
+    /// A connection belongs to a threadpool, whose threads wait at `place` for it.
+    pub(crate) fn assign(&self, id: u64, pool: u32, place: Place) {
         if let Some(entry) = self.lock().links.get_mut(&id) {
             entry.pool = pool;
+            entry._place = Some(place);
         }
     }
 

@@ -33,6 +33,10 @@ impl Builder {
         self
     }
 
+    pub(crate) fn places(self, _: &std::sync::Arc<oxorb_sys::thread::Places>) -> Self {
+        self
+    }
+
     pub(crate) fn stack_size(self, _: usize) -> Self {
         self
     }

@@ -3,6 +3,7 @@
 //! A thread gets its attributes from a [`Builder`] before its first line of work runs. A [`Registry`] lists threads with
 //! the attributes that they were to have and those that the kernel reports.
 
+mod places;
 mod registry;
 
 use std::io;
@@ -13,6 +14,7 @@ use rustix::thread::{CpuSet, Pid, sched_getaffinity, sched_setaffinity};
 
 use crate::schedule::{self, Class, Reservation, ReservationError, Schedule};
 
+pub use places::{Place, Places};
 pub use registry::{Attributes, Listed, Purpose, Registry};
 pub use schedule::Scheduling;
 
@@ -37,6 +39,7 @@ pub struct Builder {
     schedule: Option<Schedule>,
     reservation: Option<Reservation>,
     listed: Option<(Arc<Registry>, Purpose)>,
+    places: Arc<Places>,
 }
 
 impl Builder {
@@ -50,6 +53,7 @@ impl Builder {
             schedule: None,
             reservation: None,
             listed: None,
+            places: Arc::default(),
         }
     }
 
@@ -76,6 +80,12 @@ impl Builder {
     /// Is listed in `registry` while it runs.
     pub fn listed(mut self, registry: &Arc<Registry>, purpose: Purpose) -> Self {
         self.listed = Some((Arc::clone(registry), purpose));
+        self
+    }
+
+    /// Waits at these places, which the registry shows. Threads that serve the same connections share them.
+    pub fn places(mut self, places: &Arc<Places>) -> Self {
+        self.places = Arc::clone(places);
         self
     }
 
@@ -112,6 +122,7 @@ impl Builder {
             let prepared = self.place();
             let ready = prepared.is_ok();
             let _listed = ready.then(|| self.enlist());
+            Arc::clone(&self.places).take();
             // The receiver waits for exactly this.
             let _ = tell.send(prepared);
             ready.then(|| {
@@ -167,7 +178,7 @@ impl Builder {
             })),
             cpus,
         };
-        Some(registry.enter(&self.name, *purpose, configured))
+        Some(registry.enter(&self.name, *purpose, configured, &self.places))
     }
 }
 

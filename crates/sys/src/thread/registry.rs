@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rustix::thread::{Pid, gettid};
 
 use super::cpus_of;
+use super::places::{self, Places};
 use crate::schedule::{self, Scheduling};
 
 /// Work that a thread of an ORB does.
@@ -73,6 +74,9 @@ pub struct Listed {
     /// The attributes that the kernel reports: others than `configured` where the process lacks a privilege, and while the
     /// thread serves a request at that one's priority.
     pub actual: Attributes,
+    /// Places at which it waits, with their transports, and how many there are of each name: the connections that it serves or
+    /// reads, or the endpoint at which it accepts them. Threads of a lane have those of the lane.
+    pub waits_at: Vec<(String, usize)>,
 }
 
 /// Threads that run. Each is listed from before its first line of work until after its last.
@@ -84,6 +88,7 @@ struct Entry {
     name: String,
     purpose: Purpose,
     configured: Attributes,
+    places: Arc<Places>,
 }
 
 /// The calling thread's place in a registry.
@@ -122,6 +127,7 @@ impl Registry {
                 purpose: entry.purpose,
                 configured: entry.configured.clone(),
                 actual,
+                waits_at: entry.places.list(),
             })
         };
         let mut threads: Vec<Listed> = self.lock().iter().filter_map(listed).collect();
@@ -135,6 +141,7 @@ impl Registry {
         name: &str,
         purpose: Purpose,
         mut configured: Attributes,
+        places: &Arc<Places>,
     ) -> Entered {
         let id = gettid().as_raw_nonzero().get();
         if configured.cpus.is_empty() {
@@ -144,6 +151,7 @@ impl Registry {
             name: name.to_owned(),
             purpose,
             configured,
+            places: Arc::clone(places),
         };
         self.lock().insert(id, entry);
         Entered {
@@ -164,13 +172,15 @@ impl Drop for Entered {
 }
 
 impl fmt::Display for Listed {
-    /// Writes one line: name, purpose, scheduling and processors; what was configured where the kernel reports something else.
+    /// Writes one line: name, purpose, scheduling and processors; what was configured where the kernel reports something else;
+    /// the places at which it waits.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Listed {
             name,
             purpose,
             configured,
             actual,
+            waits_at,
             ..
         } = self;
         write!(
@@ -184,6 +194,9 @@ impl fmt::Display for Listed {
         if actual.cpus != configured.cpus {
             write!(f, ", configured on {:?}", configured.cpus)?;
         }
-        Ok(())
+        if !waits_at.is_empty() {
+            f.write_str(", at ")?;
+        }
+        places::write(waits_at, f)
     }
 }

@@ -21,6 +21,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::io::Errno;
+use rustix::process::{Resource, getrlimit};
 
 /// Octets of the header, at the beginning: a page.
 pub const HEADER: usize = 4096;
@@ -58,9 +59,16 @@ impl Shared {
     ///
     /// # Errors
     /// [`io::ErrorKind::InvalidInput`] unless `data` is a multiple of [`HEADER`]; otherwise when the
-    /// system has no descriptor or no memory left.
+    /// system has no descriptor or no memory left, or limits the size of files to less (`ulimit -f`).
     pub fn create(name: &str, data: usize) -> io::Result<(Self, OwnedFd)> {
         let octets = size(data)?;
+        // The system would end the process (SIGXFSZ).
+        if getrlimit(Resource::Fsize)
+            .current
+            .is_some_and(|limit| limit < octets as u64)
+        {
+            return Err(Errno::FBIG.into());
+        }
         let base = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         let file = match rustix::fs::memfd_create(name, base | MemfdFlags::NOEXEC_SEAL) {
             // Linux before 6.3 has no such flag.
@@ -82,14 +90,15 @@ impl Shared {
     pub fn open(descriptor: impl AsFd, data: usize) -> io::Result<Self> {
         let octets = size(data)?;
         let refused = |why| Err(io::Error::new(io::ErrorKind::InvalidData, why));
-        // Huge pages are of another type: they can run out when they are touched.
-        if rustix::fs::fstatfs(&descriptor)?.f_type != TMPFS {
-            return refused("the descriptor is none of memory in ordinary pages");
-        }
+        // Of memory, which others have to answer for nothing: the file system of another file may take its time.
         match rustix::fs::fcntl_get_seals(&descriptor) {
             Ok(seals) if seals.contains(SEALS) => {}
             Ok(_) => return refused("the size of the memory is not sealed"),
             Err(_) => return refused("the descriptor is none of memory that can be sealed"),
+        }
+        // Huge pages are of another type: they can run out when they are touched.
+        if rustix::fs::fstatfs(&descriptor)?.f_type != TMPFS {
+            return refused("the descriptor is none of memory in ordinary pages");
         }
         if rustix::fs::fstat(&descriptor)?.st_size as u64 != octets as u64 {
             return refused("the memory is of another size than was announced");

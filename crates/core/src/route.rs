@@ -101,7 +101,9 @@ impl Route {
         ior: &Ior,
     ) -> Result<Route, SystemException> {
         let options = &*shared.options;
-        let mut profiles = Vec::new();
+        let (mut profiles, mut near) = (Vec::new(), Vec::new());
+        // Place of the first profile of GIOP, before which those of this host come.
+        let mut first = None;
         for (index, tagged) in ior.profiles.iter().enumerate() {
             let Some(protocol) = options.protocols.tagged(tagged.tag) else {
                 continue;
@@ -128,8 +130,8 @@ impl Route {
                 _ => None,
             };
             let key: Box<[u8]> = profile.key.as_slice().into();
-            for (protocol, address, priority) in addresses(options, protocol, &profile) {
-                if profiles.len() == MAX_ENDPOINTS {
+            for (protocol, address, priority, nearness) in addresses(options, protocol, &profile) {
+                if profiles.len() + near.len() == MAX_ENDPOINTS {
                     break;
                 }
                 let peer = |at| peer(protocol, at, agreed);
@@ -141,7 +143,7 @@ impl Route {
                     OwnAddress::Orb => (None, None),
                     OwnAddress::Lane(lane, at) => (Some(peer(&at)), Some(lane)),
                 };
-                profiles.push(RouteProfile {
+                let found = RouteProfile {
                     tag: protocol.profile().tag(),
                     peer,
                     lane,
@@ -156,9 +158,19 @@ impl Route {
                     published: published.clone(),
                     located: AtomicBool::new(false),
                     made_by,
-                });
+                };
+                if protocol.messaging().is_none() {
+                    first.get_or_insert(profiles.len());
+                }
+                match nearness {
+                    Some(nearness) => near.push((nearness, found)),
+                    None => profiles.push(found),
+                }
             }
         }
+        near.sort_by_key(|(nearness, _)| *nearness);
+        let first = first.unwrap_or(profiles.len());
+        profiles.splice(first..first, near.into_iter().map(|(_, found)| found));
         if profiles.is_empty() {
             return Err(raise::NO_USABLE_PROFILE);
         }
@@ -198,6 +210,13 @@ impl Route {
         self.preferred.store(index, Ordering::Relaxed);
         let silent = before.iter().fold(0, |all, at| all | 1 << at);
         self.silent.store(silent, Ordering::Relaxed);
+    }
+
+    /// Has further calls go to another profile first: the server of this one was connected to, and took nothing.
+    pub(crate) fn turn_from(&self, index: usize) {
+        if self.preferred.load(Ordering::Relaxed) == index && self.profiles.len() > 1 {
+            self.answered((index + 1) % self.profiles.len(), &[index]);
+        }
     }
 
     /// Returns whether calls to all of the profiles are alike: in other processes, in protocols whose usual messages have a
@@ -252,26 +271,34 @@ impl RouteProfile {
     }
 }
 
-/// Returns the addresses of a profile, the protocol of each, and the priority of the lane behind it.
-/// Addresses of other protocols of which it tells come first.
+/// Returns the addresses of a profile, the protocol of each, the priority of the lane behind it, and the place of its protocol
+/// among those of this host, where it is one that calls prefer.
 fn addresses<'p>(
     options: &'p Options,
     protocol: &'p Arc<Protocol>,
     profile: &Profile,
-) -> Vec<(&'p Arc<Protocol>, Address, i16)> {
+) -> Vec<(&'p Arc<Protocol>, Address, i16, Option<usize>)> {
+    let place = |of: &Arc<Protocol>| options.protocols.iter().position(|it| Arc::ptr_eq(it, of));
+    let near = |address: &Address| {
+        let is_near = protocol.messaging().is_none() && protocol.profile().is_near(address);
+        place(protocol).filter(|_| is_near)
+    };
     if !profile.lanes.is_empty() {
         let lanes = profile.lanes.iter().cloned();
         return lanes
-            .map(|(address, priority)| (protocol, address, priority))
+            .map(|(address, priority)| {
+                let nearness = near(&address);
+                (protocol, address, priority, nearness)
+            })
             .collect();
     }
-    let others = options.protocols.iter();
-    let beside = others.filter_map(|other| {
+    let others = options.protocols.iter().enumerate();
+    let beside = others.filter_map(|(place, other)| {
         let found = other.profile().found_beside(profile)?;
-        Some((other, found.ok()?, NO_LANE))
+        Some((other, found.ok()?, NO_LANE, Some(place)))
     });
     let own = profile.addresses.iter();
-    let own = own.map(|address| (protocol, address.clone(), NO_LANE));
+    let own = own.map(|address| (protocol, address.clone(), NO_LANE, near(address)));
     beside.chain(own).collect()
 }
 

@@ -40,6 +40,8 @@ pub mod tag {
     pub const OMNIORB_UNIX: u32 = 0x4154_5402;
     /// OxORB's UNIX socket beside a TCP address, with what a client on the same host knows it by.
     pub const OXORB_SOCKET: u32 = 0x4f58_4f01;
+    /// OxORB's shared memory beside a TCP address, with what a client on the same host knows its socket by.
+    pub const OXORB_SHM_SOCKET: u32 = 0x4f58_4f02;
 
     /// The name of a known tag.
     pub fn name(tag: u32) -> Option<&'static str> {
@@ -89,6 +91,7 @@ pub mod tag {
             0x4154_5401 => "omniORB BIDIR",
             OMNIORB_UNIX => "omniORB UNIX_TRANS",
             OXORB_SOCKET => "OxORB SOCKET",
+            OXORB_SHM_SOCKET => "OxORB SHM_SOCKET",
             0x4154_5403 => "omniORB PERSISTENT_ID",
             0x4154_5404 => "omniORB RESTRICTED_CONNECTION",
             _ => return None,
@@ -154,6 +157,14 @@ pub enum Component {
     OxorbSocket {
         /// Path of the socket, or `@` and an abstract name.
         name: String,
+        /// What tells it from others of this name.
+        identity: SocketIdentity,
+    },
+    /// UNIX socket at which clients on the same host bring memory that they share with the server.
+    OxorbShmSocket {
+        /// Path of the socket, or `@` and an abstract name; in front of it the sizes of the memory and a colon, where they are
+        /// not the usual ones.
+        place: String,
         /// What tells it from others of this name.
         identity: SocketIdentity,
     },
@@ -260,6 +271,19 @@ impl TaggedComponent {
         }
     }
 
+    /// A UNIX socket of the same server, for clients that find it by its name to be the one of this identity, and bring
+    /// memory (OxORB).
+    pub fn oxorb_shm_socket(place: &str, identity: &SocketIdentity) -> Self {
+        let data = encapsulate(|e| {
+            write_text(e, place);
+            identity.write(e);
+        });
+        Self {
+            tag: tag::OXORB_SHM_SOCKET,
+            data,
+        }
+    }
+
     /// Reads what the component says. Allocates for what it holds.
     ///
     /// # Errors
@@ -294,6 +318,13 @@ impl TaggedComponent {
                 let mut d = inside()?;
                 Component::OxorbSocket {
                     name: text(&mut d)?,
+                    identity: SocketIdentity::read(&mut d)?,
+                }
+            }
+            tag::OXORB_SHM_SOCKET => {
+                let mut d = inside()?;
+                Component::OxorbShmSocket {
+                    place: text(&mut d)?,
                     identity: SocketIdentity::read(&mut d)?,
                 }
             }

@@ -342,7 +342,29 @@ fn fields(component: Component) -> Vec<Field> {
             fields.extend(identity_fields(&identity));
             fields
         }
+        Component::OxorbShmSocket { place, identity } => {
+            let (sizes, name) = match place.split_once(':') {
+                Some((sizes, name)) if !place.starts_with(['/', '@']) => (Some(sizes), name),
+                _ => (None, &*place),
+            };
+            let mut fields = vec![field("meeting at", name.to_owned())];
+            fields.extend(sizes.map(shared_memory));
+            fields.extend(identity_fields(&identity));
+            fields
+        }
         Component::Unknown => Vec::new(),
+    }
+}
+
+/// Explains the sizes of memory: octets of a ring, and of blocks behind a plus.
+fn shared_memory(sizes: &str) -> Field {
+    let text = match sizes.split_once('+') {
+        Some((ring, blocks)) => format!("rings of {ring} octets, blocks of {blocks}"),
+        None => format!("rings of {sizes} octets"),
+    };
+    Field {
+        label: "memory",
+        value: format!("{text}, in each direction"),
     }
 }
 

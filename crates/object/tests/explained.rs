@@ -278,6 +278,22 @@ fn the_identity_of_a_socket_is_explained() {
         "within: device 0xfd01, inode 77".to_owned(),
     ];
     assert_eq!(fields, expected);
+    for (place, sizes) in [
+        ("/run/bank", None),
+        ("@a:b", None),
+        ("65536:/run/bank", Some("rings of 65536 octets")),
+        ("65536+0:@a:b", Some("rings of 65536 octets, blocks of 0")),
+    ] {
+        let memory = TaggedComponent::oxorb_shm_socket(place, &identity);
+        assert_eq!(memory.tag, 0x4f58_4f02);
+        let fields = shown(&self::component(memory.tag, memory.data));
+        let name = place.trim_start_matches("65536+0:");
+        let name = name.trim_start_matches("65536:");
+        let mut meeting = vec![format!("meeting at: {name}")];
+        meeting.extend(sizes.map(|sizes| format!("memory: {sizes}, in each direction")));
+        meeting.extend_from_slice(&expected[1..]);
+        assert_eq!(fields, meeting);
+    }
     let profile = |tag, place: &str| {
         let components = vec![TaggedComponent::tao_sockets([("/a", 1)].into_iter())];
         let place = place.to_owned();

@@ -103,7 +103,7 @@ pub use oxorb_transport as transport;
 
 pub use oxorb_object::SocketIdentity;
 pub use oxorb_object::components::tag::{
-    ALTERNATE_IIOP_ADDRESS, OMNIORB_UNIX, OXORB_SOCKET, TAO_ENDPOINTS,
+    ALTERNATE_IIOP_ADDRESS, OMNIORB_UNIX, OXORB_SHM_SOCKET, OXORB_SOCKET, TAO_ENDPOINTS,
 };
 
 /// Returns a reference as `corbaloc:iiop:...`, with the addresses of every protocol that ORBs speak

@@ -7,11 +7,12 @@ use oxorb_lite::{GIOP_LITE, GIOP_LITE_RT, Messaging};
 use oxorb_object::profile_tag;
 use oxorb_transport::tcp::{self, Tcp};
 
-/// Protocols that every ORB speaks besides IIOP.
+/// Protocols that every ORB speaks besides IIOP. Of those that IIOP's profiles tell of, for clients on the same host, the
+/// first is preferred.
 #[rustfmt::skip] // a row for each
 const TABLE: &[fn() -> Protocol] = &[
-    oxorb_uiop::protocol,
     oxorb_shm::protocol,
+    oxorb_uiop::protocol,
     || over_tcp("giop-lite-rt+tcp", GIOP_LITE_RT, profile_tag::OXORB_LITE_RT_TCP),
     || over_unix("giop-lite-rt+unix", GIOP_LITE_RT, profile_tag::OXORB_LITE_RT_UNIX),
     || over_memory("giop-lite-rt+shm", GIOP_LITE_RT, profile_tag::OXORB_LITE_RT_SHM),

@@ -27,8 +27,7 @@
 
 use std::sync::Arc;
 
-use oxorb_core::protocol::{Placed, Protocol};
-use oxorb_object::profile_tag;
+use oxorb_core::protocol::Protocol;
 use oxorb_transport::Scheme;
 
 mod accept;
@@ -38,6 +37,7 @@ pub mod fuzz;
 mod greeting;
 mod link;
 mod place;
+mod profile;
 mod ring;
 mod segment;
 mod splices;
@@ -49,6 +49,7 @@ mod write;
 pub use accept::ShmAcceptor;
 pub use link::{MAX_SPIN, ShmLink};
 pub use place::{DEFAULT_BLOCKS, DEFAULT_RING, MAX_BLOCKS, MAX_RING, MIN_RING, Place};
+pub use profile::ShmProfile;
 pub use transport::Shm;
 
 /// The scheme of addresses in shared memory: `shm:/run/bank`, `shm:@abstract`,
@@ -57,7 +58,6 @@ pub const SCHEME: Scheme = Scheme::new("shm");
 
 /// Returns the protocol: GIOP over shared memory, under the name `shm`.
 pub fn protocol() -> Protocol {
-    let profile = Placed::new(profile_tag::OXORB_SHM, "shm", SCHEME).with_paths();
-    let protocol = Protocol::new("shm", profile, None, Arc::new(Shm));
+    let protocol = Protocol::new("shm", ShmProfile, None, Arc::new(Shm));
     protocol.expect("shared memory is a reliable stream")
 }

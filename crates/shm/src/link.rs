@@ -430,6 +430,11 @@ impl Link for ShmLink {
         Some(descriptor)
     }
 
+    fn took_nothing(&self) -> bool {
+        // A peer that has closed it in order may still be at what it copied out.
+        self.ended_by_peer() & CLOSED == 0 && self.outgoing.is_unheard(&self.segment)
+    }
+
     fn facts(&self) -> Facts {
         Facts::RELIABLE_STREAM
     }

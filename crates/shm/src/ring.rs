@@ -8,8 +8,8 @@
 //! that the other one makes a system call only for who sleeps.
 
 use std::io;
-use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::time::Duration;
 
 #[cfg(all(test, loom))]
@@ -341,6 +341,8 @@ pub(crate) struct Writer {
     head: AtomicU32,
     /// The number of splices that were written.
     splices: AtomicU32,
+    /// The peer has read something: found by a look for room, before the numbers begin anew.
+    heard: AtomicBool,
 }
 
 impl Writer {
@@ -350,6 +352,7 @@ impl Writer {
             tail: AtomicU32::new(0),
             head: AtomicU32::new(0),
             splices: AtomicU32::new(0),
+            heard: AtomicBool::new(false),
         }
     }
 
@@ -371,6 +374,9 @@ impl Writer {
             return Err(broken());
         }
         self.head.store(head, Relaxed);
+        if head != 0 {
+            self.heard.store(true, Relaxed);
+        }
         Ok(segment.ring() - used)
     }
 
@@ -421,6 +427,12 @@ impl Writer {
     pub(crate) fn is_unread(&self, segment: &Segment, from: u32) -> bool {
         let head = segment.word(self.at.head()).load(Ordering::Acquire);
         head.wrapping_sub(from).cast_signed() <= 0
+    }
+
+    /// Whether the reader has taken nothing since the connection began, as far as it says.
+    pub(crate) fn is_unheard(&self, segment: &Segment) -> bool {
+        let head = segment.word(self.at.head()).load(Ordering::Acquire);
+        head == 0 && !self.heard.load(Relaxed)
     }
 
     /// Shows the reader all octets that were put in, and wakes it if it sleeps.

@@ -104,6 +104,13 @@ pub trait Link: Send + Sync {
     /// The descriptor that becomes readable when a read would not block, if there is one.
     fn poll_fd(&self) -> Option<BorrowedFd<'_>>;
 
+    /// Reports whether the peer has certainly taken none of the octets that this end wrote since the connection began: of a
+    /// connection that has ended, nothing that was sent over it was served. False where the transport does not know, as
+    /// over sockets. Never blocks; no system call.
+    fn took_nothing(&self) -> bool {
+        false
+    }
+
     /// What the layers above may rely on.
     fn facts(&self) -> Facts;
 
@@ -217,6 +224,9 @@ macro_rules! forward {
             fn poll_fd(&self) -> Option<BorrowedFd<'_>> {
                 (**self).poll_fd()
             }
+            fn took_nothing(&self) -> bool {
+                (**self).took_nothing()
+            }
             fn facts(&self) -> Facts {
                 (**self).facts()
             }
@@ -263,6 +273,9 @@ macro_rules! forward_to_link {
         }
         fn poll_fd(&self) -> ::std::option::Option<::std::os::fd::BorrowedFd<'_>> {
             self.$link.poll_fd()
+        }
+        fn took_nothing(&self) -> bool {
+            self.$link.took_nothing()
         }
         fn facts(&self) -> $crate::Facts {
             self.$link.facts()

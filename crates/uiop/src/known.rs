@@ -56,6 +56,14 @@ impl Known {
         own(name).map_or(Known::ByName, Known::By)
     }
 
+    /// Returns how the socket of an identity is known, if it is one of this host.
+    ///
+    /// # Errors
+    /// The difference between the server's host and this one, as a sentence.
+    pub fn on_this_host(identity: SocketIdentity) -> Result<Known, String> {
+        same_host(&identity).map(|()| Known::By(identity))
+    }
+
     /// Returns the address of a socket of this name that is known so.
     pub(crate) fn address(&self, name: &Name) -> Address {
         self.address_at(SCHEME, &name.to_string())
@@ -116,7 +124,7 @@ impl Known {
 
 /// Returns what tells a socket of this name, of this process, from others. `None` where the system
 /// does not.
-pub(crate) fn own(name: &Name) -> Option<SocketIdentity> {
+fn own(name: &Name) -> Option<SocketIdentity> {
     let (host, users) = (*here())?;
     let (device, inode) = within(name).ok()?;
     Some(SocketIdentity {
@@ -132,7 +140,7 @@ pub(crate) fn own(name: &Name) -> Option<SocketIdentity> {
 ///
 /// # Errors
 /// The difference, as a sentence.
-pub(crate) fn same_host(server: &SocketIdentity) -> Result<(), String> {
+fn same_host(server: &SocketIdentity) -> Result<(), String> {
     let Some((host, users)) = *here() else {
         return Err("the system does not tell the identity of this host (boot_id)".to_owned());
     };

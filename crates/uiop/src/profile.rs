@@ -8,7 +8,7 @@ use oxorb_object::{
 use oxorb_sys::interface;
 use oxorb_transport::Address;
 
-use crate::known::{self, Known};
+use crate::known::Known;
 use crate::{Name, SCHEME};
 
 /// Profiles of GIOP over UNIX sockets, as TAO writes them: a path in place of host and port, and
@@ -113,6 +113,10 @@ impl ProfileKind for Uiop {
         omniorb().into_iter().chain(identity(address)).collect()
     }
 
+    fn is_near(&self, address: &Address) -> bool {
+        matches!(Known::of(address), Ok(Known::By(identity)) if Known::on_this_host(identity).is_ok())
+    }
+
     /// Goes by our own component where there is one. omniORB's names the host alone: its socket has to
     /// be of this process's user or of root, unless the profile has no other address.
     fn found_beside(&self, profile: &Profile) -> Option<Result<Address, String>> {
@@ -120,8 +124,8 @@ impl ProfileKind for Uiop {
         if ours.peek().is_some() {
             let mut why = String::new();
             for (name, identity) in ours {
-                match known::same_host(&identity) {
-                    Ok(()) => return Some(Ok(Known::By(identity).address(&name))),
+                match Known::on_this_host(identity) {
+                    Ok(known) => return Some(Ok(known.address(&name))),
                     Err(difference) => why = difference,
                 }
             }
@@ -301,8 +305,11 @@ mod tests {
     fn a_socket_is_known_by_its_identity_beside_a_port_and_in_its_own_profile() {
         for name in ["/tmp/s", "@name"] {
             let name = Name::read(name).unwrap();
-            let identity = known::own(&name).unwrap();
-            let address = Known::By(identity).address(&name);
+            let known = Known::own(&name);
+            let Known::By(identity) = known else {
+                panic!("the system tells no identity");
+            };
+            let address = known.address(&name);
             let mut iiop = Profile::new(at("/other"), Version::V1_2, b"key");
             iiop.components = Uiop.beside(&address);
             assert_eq!(Uiop.found_beside(&iiop), Some(Ok(address.clone())));

@@ -391,7 +391,14 @@ impl InFlight {
 
     /// Acts on what an answer means, but for results and user exceptions, which are the caller's.
     fn settle(&mut self, reply: Result<Reply, SystemException>) -> Result<State, SystemException> {
-        let closed = matches!(&reply, Err(lost) if *lost == raise::CONNECTION_CLOSED);
+        let closed = match (&reply, &self.sent) {
+            (Err(lost), Some((_, to))) if *lost == raise::CONNECT_FAILED => {
+                to.route.turn_from(to.profile);
+                true
+            }
+            (Err(lost), _) => *lost == raise::CONNECTION_CLOSED,
+            _ => false,
+        };
         let meaning = reply.and_then(|reply| self.meaning(reply));
         if let Some(flow) = &mut self.flow {
             match intercepted::answered(flow, &meaning) {

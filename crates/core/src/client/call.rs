@@ -302,6 +302,7 @@ impl<'c> Pending<'c> {
     /// Returns what the end of the connection means for the call.
     #[cold]
     fn over(&self, ended: &Ended) -> Lost {
+        let ended = ended.seen_at(&*self.link.link);
         let mut cause = ended.cause();
         if matches!(ended, Ended::Late) {
             // The server may still be at it: tell it that nobody waits.
@@ -363,6 +364,10 @@ pub(super) fn unsent(
             cause += &hint;
         }
         return lose(peer, link, ended.exception(), cause);
+    }
+    if failed.written != 0 && link.link.is_dead() && link.link.took_nothing() {
+        let ended = Ended::Untaken;
+        return lose(peer, link, ended.exception(), ended.cause());
     }
     let completed = if failed.written == 0 {
         CompletionStatus::No

@@ -4,6 +4,7 @@ use std::io;
 
 use oxorb_giop::{MessageType, Violation};
 use oxorb_object::{CompletionStatus, SystemException};
+use oxorb_transport::Link;
 
 use crate::{failure, raise};
 
@@ -29,6 +30,8 @@ pub(crate) enum Ended {
     Late,
     /// A message in pieces did not get on.
     Stalled,
+    /// The other side closed it, and had taken nothing since the connection began.
+    Untaken,
     /// A message of this side went out in part, so that nothing behind it can be read; the cause in words.
     CutOff(String),
 }
@@ -45,12 +48,22 @@ impl Ended {
         }
     }
 
+    /// Returns the reason, in view of what the link says of the other side.
+    #[cold]
+    pub(crate) fn seen_at<'e>(&'e self, link: &dyn Link) -> &'e Ended {
+        match self {
+            Ended::Vanished | Ended::Unreadable(_) if link.took_nothing() => &Ended::Untaken,
+            _ => self,
+        }
+    }
+
     /// Returns the exception of calls that are outstanding.
     #[cold]
     pub(crate) fn exception(&self) -> SystemException {
         match self {
             Ended::Closed | Ended::Idle => raise::CONNECTION_CLOSED,
             Ended::Refused => raise::MESSAGE_ERROR,
+            Ended::Untaken => raise::CONNECT_FAILED,
             Ended::Late => raise::timeout(CompletionStatus::Maybe),
             Ended::Malformed(violation) => raise::bad_reply(violation),
             Ended::Here
@@ -82,6 +95,9 @@ impl Ended {
                 format!("the server sent a message a client never gets: {kind:?}")
             }
             Ended::Late => "no reply in time".to_owned(),
+            Ended::Untaken => "the server closed the connection before it took anything: it may take no memory of this \
+                               size (ring=, blocks=), or none at all"
+                .to_owned(),
             Ended::Stalled => "a message in pieces did not get on".to_owned(),
             Ended::CutOff(cause) => format!("a message was cut off: {cause}"),
         }

@@ -52,6 +52,13 @@ pub trait ProfileKind: Send + Sync + fmt::Debug {
         Vec::new()
     }
 
+    /// Reports whether an address of a profile of this kind is one of this host that calls prefer to the addresses of other
+    /// profiles, as those that [`found_beside`](Self::found_beside) returns.
+    fn is_near(&self, address: &Address) -> bool {
+        let _ = address;
+        false
+    }
+
     /// Returns the address that a profile of another kind tells of in this way. Calls prefer it to the
     /// addresses of that profile; connecting verifies whatever of it can change.
     ///

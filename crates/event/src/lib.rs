@@ -8,6 +8,8 @@
 //! ```
 //!
 //! * [`EventChannel`] is a channel; [`serve`](EventChannel::serve) lets an ORB's clients in.
+//! * [`Publisher`] and [`Subscriber`] are for values of IDL types instead of octets, with this channel or one elsewhere
+//!   ([`RemoteChannel`]).
 //! * [`Filter`] is what a consumer asks for; [`event_type`] holds the types that mean something to a channel.
 //! * [`rtec_event_comm`] and [`rtec_event_channel_admin`] hold the interfaces as they are in IDL.
 #![forbid(unsafe_code)]
@@ -20,6 +22,7 @@ mod filter;
 pub mod fuzz;
 mod service;
 pub mod time;
+mod typed;
 
 mod idl {
     #![allow(missing_docs, reason = "the IDL says it")]
@@ -39,6 +42,11 @@ pub use idl::{
     EventPayload, RtecEventData, rtec_base, rtec_event_channel_admin, rtec_event_comm, time_base,
 };
 pub use service::{POA_NAME, Served};
+pub use typed::{
+    Channel, ConsumerEnd, Iter, JoinError, NameCollision, Names, PublishError, Publisher,
+    RemoteChannel, Sample, Subscriber, SubscriberOptions, Subscription, SupplierEnd, WhenFull,
+    decode, encode,
+};
 
 use rtec_event_channel_admin::{ConsumerQos, Publication, SupplierQos};
 

@@ -15,6 +15,7 @@ use super::proxies::{ConsumerProxy, SupplierProxy};
 use super::refusal::ConnectError;
 use super::routes::Routes;
 use super::supplier::Supplying;
+use crate::Names;
 use crate::rtec_event_channel_admin::{ConsumerQos, SupplierQos};
 
 type Log = Box<dyn Fn(&Notice) + Send + Sync>;
@@ -29,6 +30,7 @@ pub(crate) struct Core {
     destroyed: AtomicBool,
     log: OnceLock<Log>,
     rounds: Arc<Rounds>,
+    names: Names,
 }
 
 #[derive(Default)]
@@ -49,7 +51,12 @@ impl Core {
             destroyed: AtomicBool::new(false),
             log: OnceLock::new(),
             rounds: Arc::default(),
+            names: Names::default(),
         }
+    }
+
+    pub(crate) fn names(&self) -> &Names {
+        &self.names
     }
 
     pub(super) fn set_log(&self, log: Log) {

@@ -3,6 +3,7 @@
 mod local;
 mod objects;
 mod observers;
+mod typed;
 
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};

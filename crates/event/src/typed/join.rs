@@ -1,0 +1,135 @@
+//! Channels of this process and elsewhere, alike for publishers and subscribers.
+
+use std::fmt;
+use std::sync::Arc;
+
+use oxorb::SystemException;
+
+use super::names::{NameCollision, Names};
+use super::publisher::PublishError;
+use crate::rtec_event_channel_admin::{ConsumerQos, SupplierQos};
+use crate::rtec_event_comm::{Event, PushConsumer};
+use crate::{ConnectError, ConsumerConnection, EventChannel, PushError, SupplierConnection};
+
+/// A channel that publishers and subscribers may join: [`EventChannel`] in this process, `RemoteChannel` elsewhere.
+pub trait Channel {
+    /// Connects a consumer.
+    ///
+    /// # Errors
+    /// [`JoinError`].
+    fn join_consumer(
+        &self,
+        consumer: Arc<dyn PushConsumer>,
+        qos: &ConsumerQos,
+    ) -> Result<Box<dyn ConsumerEnd>, JoinError>;
+
+    /// Connects a supplier.
+    ///
+    /// # Errors
+    /// [`JoinError`].
+    fn join_supplier(&self, qos: &SupplierQos) -> Result<Box<dyn SupplierEnd>, JoinError>;
+
+    /// Returns the names that this process uses with the channel.
+    fn names(&self) -> &Names;
+}
+
+/// A consumer's connection; dropping it disconnects.
+pub trait ConsumerEnd: Send + Sync {
+    /// Holds back events, or lets them through again.
+    ///
+    /// # Errors
+    /// The channel cannot be reached.
+    fn suspend(&self, suspended: bool) -> Result<(), SystemException>;
+}
+
+/// A supplier's connection; dropping it disconnects.
+pub trait SupplierEnd: Send + Sync {
+    /// Gives an event to the channel.
+    ///
+    /// # Errors
+    /// [`PushError`] of a channel in this process; the exception of one elsewhere.
+    fn push(&self, event: &Event) -> Result<(), PublishError>;
+}
+
+impl Channel for EventChannel {
+    fn join_consumer(
+        &self,
+        consumer: Arc<dyn PushConsumer>,
+        qos: &ConsumerQos,
+    ) -> Result<Box<dyn ConsumerEnd>, JoinError> {
+        Ok(Box::new(self.connect_consumer(consumer, qos)?))
+    }
+
+    fn join_supplier(&self, qos: &SupplierQos) -> Result<Box<dyn SupplierEnd>, JoinError> {
+        Ok(Box::new(self.connect_supplier(None, qos)?))
+    }
+
+    fn names(&self) -> &Names {
+        self.core().names()
+    }
+}
+
+impl ConsumerEnd for ConsumerConnection {
+    fn suspend(&self, suspended: bool) -> Result<(), SystemException> {
+        match suspended {
+            true => ConsumerConnection::suspend(self),
+            false => self.resume(),
+        }
+        Ok(())
+    }
+}
+
+impl SupplierEnd for SupplierConnection {
+    fn push(&self, event: &Event) -> Result<(), PublishError> {
+        let pushed: Result<(), PushError> =
+            SupplierConnection::push(self, std::slice::from_ref(event));
+        Ok(pushed?)
+    }
+}
+
+/// Why a publisher or subscriber could not join a channel.
+#[derive(Clone, PartialEq)]
+#[non_exhaustive]
+pub enum JoinError {
+    /// The channel refused.
+    Connect(ConnectError),
+    /// Two names have the same number.
+    Name(NameCollision),
+    /// A channel elsewhere refused, or could not be reached: what was tried, and why it failed.
+    Remote {
+        /// Which call.
+        call: &'static str,
+        /// What it raised.
+        why: String,
+    },
+}
+
+impl fmt::Display for JoinError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            JoinError::Connect(why) => why.fmt(f),
+            JoinError::Name(why) => why.fmt(f),
+            JoinError::Remote { call, why } => write!(f, "the event channel: {call}: {why}"),
+        }
+    }
+}
+
+impl fmt::Debug for JoinError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for JoinError {}
+
+impl From<ConnectError> for JoinError {
+    fn from(why: ConnectError) -> Self {
+        JoinError::Connect(why)
+    }
+}
+
+impl From<NameCollision> for JoinError {
+    fn from(why: NameCollision) -> Self {
+        JoinError::Name(why)
+    }
+}

@@ -1,0 +1,56 @@
+//! For people who write Rust: values of any IDL type instead of octets, names instead of numbers.
+//!
+//! The payload of an event holds the value as a CDR encapsulation: an octet for the order of octets (0 big, 1 little), then
+//! the value, aligned from the start of the payload, with text in UTF-8 and UTF-16. Others decode it with
+//! `IOP::Codec::decode_value`, or any CDR stream.
+
+mod join;
+mod names;
+mod publisher;
+mod remote;
+mod subscriber;
+
+pub use join::{Channel, ConsumerEnd, JoinError, SupplierEnd};
+pub use names::{NameCollision, Names};
+pub use publisher::{PublishError, Publisher};
+pub use remote::RemoteChannel;
+pub use subscriber::{Iter, Sample, Subscriber, SubscriberOptions, Subscription, WhenFull};
+
+use oxorb::cdr::Dialect;
+use oxorb::{CharSet, cdr};
+
+/// The rules within a payload.
+const DIALECT: Dialect = Dialect {
+    chars: CharSet::Utf8,
+    ..Dialect::GIOP_1_2
+};
+
+/// Reads the value of a payload.
+///
+/// # Errors
+/// The payload is no encapsulation of a `T`.
+pub fn decode<'p, T: cdr::Decode<'p>>(payload: &'p [u8]) -> cdr::Result<T> {
+    let mut d = cdr::Decoder::encapsulated(payload, DIALECT)?;
+    T::decode(&mut d)
+}
+
+/// Writes a value as a payload, into a buffer whose contents do not matter and whose capacity is kept.
+///
+/// # Errors
+/// The value has no octets: a string with a NUL, or a sequence beyond its bound. The buffer is lost then.
+pub fn encode<T: cdr::Encode>(value: &T, payload: &mut Vec<u8>) -> cdr::Result<()> {
+    let order = oxorb::ByteOrder::NATIVE;
+    let mut e = cdr::Encoder::new(std::mem::take(payload), order, DIALECT);
+    e.octet(u8::from(order == oxorb::ByteOrder::Little));
+    value.encode(&mut e)?;
+    let encoded = e.finish();
+    let used = encoded.len();
+    // Long sequences were lent, and lie elsewhere.
+    if encoded.is_contiguous() {
+        *payload = encoded.into_buffer();
+        payload.truncate(used);
+    } else {
+        *payload = encoded.to_vec();
+    }
+    Ok(())
+}

@@ -1,0 +1,147 @@
+//! Publishers: values of one type go out as events of one type and source.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::{Mutex, TryLockError};
+
+use oxorb::{SystemException, cdr};
+
+use super::join::{Channel, JoinError, SupplierEnd};
+use crate::rtec_event_comm::{Event, EventHeader};
+use crate::{PushError, publishes, time};
+
+/// A supplier of values of an IDL type, under a name and from a source.
+///
+/// ```
+/// use oxorb_event::{ChannelOptions, EventChannel, Publisher, Subscriber};
+///
+/// let channel = EventChannel::new(ChannelOptions::default());
+/// let levels = Subscriber::<f64>::new(&channel, "level")?;
+/// let tank = Publisher::<f64>::new(&channel, "level", "tank 1")?;
+/// tank.publish(&0.75)?;
+/// assert_eq!(levels.try_recv().unwrap().value, 0.75);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Publisher<T> {
+    end: Box<dyn SupplierEnd>,
+    header: EventHeader,
+    /// Used again for each value.
+    event: Mutex<Event>,
+    of: PhantomData<fn(&T)>,
+}
+
+impl<T: cdr::Encode> Publisher<T> {
+    /// Joins a channel under names of type and source.
+    ///
+    /// # Errors
+    /// [`JoinError`].
+    pub fn new(
+        channel: &(impl Channel + ?Sized),
+        event_type: &str,
+        source: &str,
+    ) -> Result<Publisher<T>, JoinError> {
+        let names = channel.names();
+        Publisher::on(
+            channel,
+            names.event_type(event_type)?,
+            names.source(source)?,
+        )
+    }
+
+    /// Joins a channel under numbers of type and source, as programs written for TAO have them.
+    ///
+    /// # Errors
+    /// [`JoinError`].
+    pub fn on(
+        channel: &(impl Channel + ?Sized),
+        event_type: i32,
+        source: i32,
+    ) -> Result<Publisher<T>, JoinError> {
+        let end = channel.join_supplier(&publishes([(event_type, source)]))?;
+        let header = EventHeader {
+            r#type: event_type,
+            source,
+            ttl: 1,
+            ..EventHeader::default()
+        };
+        Ok(Publisher {
+            end,
+            header,
+            event: Mutex::default(),
+            of: PhantomData,
+        })
+    }
+
+    /// Publishes a value: encodes it once, whoever gets it, into a buffer that is kept.
+    ///
+    /// # Errors
+    /// [`PublishError`].
+    pub fn publish(&self, value: &T) -> Result<(), PublishError> {
+        // Another thread, or a consumer that publishes from within, takes an event of its own.
+        match self.event.try_lock() {
+            Ok(mut event) => self.send(&mut event, value),
+            Err(TryLockError::Poisoned(event)) => self.send(&mut event.into_inner(), value),
+            Err(TryLockError::WouldBlock) => self.send(&mut Event::default(), value),
+        }
+    }
+
+    fn send(&self, event: &mut Event, value: &T) -> Result<(), PublishError> {
+        super::encode(value, &mut event.data.payload).map_err(PublishError::Value)?;
+        event.header = EventHeader {
+            creation_time: time::now(),
+            ..self.header
+        };
+        self.end.push(event)
+    }
+}
+
+/// Why a value was not published.
+#[derive(Clone, PartialEq)]
+#[non_exhaustive]
+pub enum PublishError {
+    /// The value has no octets: a string with a NUL, or a sequence beyond its bound.
+    Value(cdr::Error),
+    /// The channel of this process took no event.
+    Push(PushError),
+    /// The channel elsewhere could not be reached in time.
+    System(SystemException),
+}
+
+impl fmt::Display for PublishError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PublishError::Value(why) => write!(f, "the value cannot be encoded: {why}"),
+            PublishError::Push(why) => why.fmt(f),
+            PublishError::System(why) => write!(f, "the event channel: push: {why}"),
+        }
+    }
+}
+
+impl fmt::Debug for PublishError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for PublishError {}
+
+impl From<PushError> for PublishError {
+    fn from(why: PushError) -> Self {
+        PublishError::Push(why)
+    }
+}
+
+impl From<SystemException> for PublishError {
+    fn from(why: SystemException) -> Self {
+        PublishError::System(why)
+    }
+}
+
+impl<T> fmt::Debug for Publisher<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Publisher")
+            .field("type", &self.header.r#type)
+            .field("source", &self.header.source)
+            .finish_non_exhaustive()
+    }
+}

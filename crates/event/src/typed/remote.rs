@@ -1,0 +1,156 @@
+//! A channel of another process, of this or any other ORB.
+
+use std::fmt::Display;
+use std::sync::Arc;
+
+use oxorb::{Orb, SystemException};
+
+use super::join::{Channel, ConsumerEnd, JoinError, SupplierEnd};
+use super::names::Names;
+use super::publisher::PublishError;
+use crate::rtec_event_channel_admin::{
+    ConsumerQos, EventChannelRef, ProxyPushConsumerRef, ProxyPushSupplierRef, SupplierQos,
+};
+use crate::rtec_event_comm::{Event, PushConsumer, PushConsumerRef};
+
+/// A channel elsewhere. Subscribers are objects of the ORB, which has to listen for them. Cheap to clone.
+///
+/// ```
+/// use oxorb::{Interface as _, Orb};
+/// use oxorb_event::{ChannelOptions, EventChannel, Publisher, RemoteChannel, Subscriber};
+///
+/// let server = Orb::builder().listen("iiop://127.0.0.1:0").build()?;
+/// let served = EventChannel::new(ChannelOptions::default()).serve(&server, "EventService")?;
+///
+/// let orb = Orb::builder().listen("iiop://127.0.0.1:0").build()?;
+/// let channel = RemoteChannel::at(&orb, &served.reference().to_ior())?;
+/// let levels = Subscriber::<u32>::new(&channel, "level")?;
+/// Publisher::<u32>::new(&channel, "level", "tank 1")?.publish(&7)?;
+/// assert_eq!(levels.iter().next().unwrap().value, 7);
+/// # drop(levels);
+/// # orb.shutdown(true)?;
+/// # server.shutdown(true)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct RemoteChannel {
+    orb: Orb,
+    channel: EventChannelRef,
+    names: Arc<Names>,
+}
+
+impl RemoteChannel {
+    /// Returns the channel that a reference leads to.
+    pub fn new(orb: &Orb, channel: EventChannelRef) -> RemoteChannel {
+        RemoteChannel {
+            orb: orb.clone(),
+            channel,
+            names: Arc::default(),
+        }
+    }
+
+    /// Returns the channel that an `IOR:`, `corbaloc:`, `corbaname:` or `file:` leads to. Asks it whether it is one.
+    ///
+    /// # Errors
+    /// It is not, or it cannot be reached.
+    pub fn at(orb: &Orb, reference: &str) -> Result<RemoteChannel, oxorb::ResolveError> {
+        let channel = orb.resolve(reference)?;
+        Ok(RemoteChannel::new(orb, channel))
+    }
+
+    /// Returns the reference of the channel.
+    pub fn reference(&self) -> &EventChannelRef {
+        &self.channel
+    }
+}
+
+impl Channel for RemoteChannel {
+    fn join_consumer(
+        &self,
+        consumer: Arc<dyn PushConsumer>,
+        qos: &ConsumerQos,
+    ) -> Result<Box<dyn ConsumerEnd>, JoinError> {
+        let activated = self.orb.root_poa().activate(consumer);
+        let object: PushConsumerRef = tried("activate a consumer", activated)?;
+        let mut end = RemoteConsumer {
+            orb: self.orb.clone(),
+            object,
+            proxy: None,
+        };
+        let admin = there("for_consumers", self.channel.for_consumers())?;
+        let proxy = there("obtain_push_supplier", admin.obtain_push_supplier())?;
+        let connected = proxy.connect_push_consumer(Some(&end.object), qos);
+        tried("connect_push_consumer", connected)?;
+        end.proxy = Some(proxy);
+        Ok(Box::new(end))
+    }
+
+    fn join_supplier(&self, qos: &SupplierQos) -> Result<Box<dyn SupplierEnd>, JoinError> {
+        let admin = there("for_suppliers", self.channel.for_suppliers())?;
+        let proxy = there("obtain_push_consumer", admin.obtain_push_consumer())?;
+        let connected = proxy.connect_push_supplier(None, qos);
+        tried("connect_push_supplier", connected)?;
+        Ok(Box::new(RemoteSupplier(proxy)))
+    }
+
+    fn names(&self) -> &Names {
+        &self.names
+    }
+}
+
+fn tried<T, E: Display>(call: &'static str, done: Result<T, E>) -> Result<T, JoinError> {
+    done.map_err(|why| JoinError::Remote {
+        call,
+        why: why.to_string(),
+    })
+}
+
+fn there<T>(
+    call: &'static str,
+    answer: Result<Option<T>, SystemException>,
+) -> Result<T, JoinError> {
+    tried(call, answer)?.ok_or(JoinError::Remote {
+        call,
+        why: "a nil reference came".into(),
+    })
+}
+
+struct RemoteConsumer {
+    orb: Orb,
+    object: PushConsumerRef,
+    proxy: Option<ProxyPushSupplierRef>,
+}
+
+impl ConsumerEnd for RemoteConsumer {
+    fn suspend(&self, suspended: bool) -> Result<(), SystemException> {
+        match (&self.proxy, suspended) {
+            (Some(proxy), true) => proxy.suspend_connection(),
+            (Some(proxy), false) => proxy.resume_connection(),
+            (None, _) => Ok(()),
+        }
+    }
+}
+
+impl Drop for RemoteConsumer {
+    /// The channel or the ORB may be gone before.
+    fn drop(&mut self) {
+        if let Some(proxy) = &self.proxy {
+            let _ = proxy.disconnect_push_supplier();
+        }
+        let _ = self.orb.root_poa().deactivate(&self.object);
+    }
+}
+
+struct RemoteSupplier(ProxyPushConsumerRef);
+
+impl SupplierEnd for RemoteSupplier {
+    fn push(&self, event: &Event) -> Result<(), PublishError> {
+        Ok(self.0.push(std::slice::from_ref(event))?)
+    }
+}
+
+impl Drop for RemoteSupplier {
+    fn drop(&mut self) {
+        let _ = self.0.disconnect_push_consumer();
+    }
+}

@@ -89,8 +89,6 @@ impl<E: Clone + Send + 'static> Dispatcher<E> {
         self.add(None, qos)
     }
 
-    /// Connects a consumer that pulls, and whose drops are reported to a sink, to which nothing is
-    /// delivered.
     fn add(&self, sink: Option<Arc<dyn Sink<E>>>, qos: Qos) -> Result<Outlet<E>, ConnectError> {
         let runner = self.check(&qos)?;
         let turns = match self.plan.lanes.get(qos.lane) {
@@ -113,6 +111,8 @@ impl<E: Clone + Send + 'static> Dispatcher<E> {
             self.timers.clone(),
             Arc::clone(&self.core),
         );
+        // Before anybody offers: a timer that cannot be had later would be missed.
+        shared.prepare().map_err(ConnectError::Timers)?;
         let mut outlets = self.outlets.lock();
         outlets.retain(|outlet| outlet.strong_count() > 0);
         outlets.push(Arc::downgrade(&shared));
@@ -126,14 +126,8 @@ impl<E: Clone + Send + 'static> Dispatcher<E> {
     }
 
     fn check(&self, qos: &Qos) -> Result<Runner<E>, ConnectError> {
-        for (member, value) in [
-            ("events", qos.events),
-            ("batch", qos.batch),
-            ("concurrency", qos.concurrency),
-        ] {
-            if value == 0 {
-                return Err(ConnectError::Zero(member));
-            }
+        if let Some(member) = qos.zero() {
+            return Err(ConnectError::Zero(member));
         }
         if self.lanes.is_empty() {
             return Ok(Runner::Reactive);

@@ -3,6 +3,7 @@
 mod state;
 mod turn;
 
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -12,9 +13,9 @@ use oxorb_sched::queue::Timing;
 use crate::clock::Clock;
 use crate::core::Core;
 use crate::lane::Lane;
-use crate::queue::{Entry, Room};
+use crate::queue::Room;
 use crate::sync::{Lock, Locked, Signal};
-use crate::{Attributes, Cause, Offered, Qos, Release, Sink, Timers};
+use crate::{Attributes, Cause, Offered, Qos, Release, Sink, Timers, TooManyTimers};
 
 use state::Next;
 pub(crate) use state::{State, Turns};
@@ -140,7 +141,7 @@ impl<E: Clone + Send + 'static> Shared<E> {
                 }
                 Room::Evicted(cause, entry) => {
                     drop(state);
-                    self.report(cause, entry);
+                    self.report(cause, &entry.event);
                     state = self.lock();
                 }
                 Room::Refused(cause) => return Asked::Done(self.refuse(state, event, cause)),
@@ -152,15 +153,15 @@ impl<E: Clone + Send + 'static> Shared<E> {
     fn refuse(&self, mut state: Locked<'_, State<E>>, event: &E, cause: Cause) -> Offered {
         state.drop_offered(cause);
         drop(state);
-        if let Some(sink) = &self.sink {
-            sink.dropped(cause, event);
-        }
+        self.report(cause, event);
         Offered::Dropped(cause)
     }
 
-    fn report(&self, cause: Cause, entry: Entry<E>) {
+    /// Tells the sink of a drop. A panic there costs the report.
+    fn report(&self, cause: Cause, event: &E) {
         if let Some(sink) = &self.sink {
-            sink.dropped(cause, &entry.event);
+            let call = AssertUnwindSafe(|| sink.dropped(cause, event));
+            let _ = panic::catch_unwind(call);
         }
     }
 
@@ -205,22 +206,40 @@ impl<E: Clone + Send + 'static> Shared<E> {
 
     /// Has the outlet looked at again at this moment.
     fn arm(&self, at: u64) {
+        let is_there = self.lock().timer.is_some();
+        let made = if is_there { Ok(()) } else { self.make_timer() };
         let mut state = self.lock();
-        if state.timer.is_none() {
-            drop(state);
-            let this = Weak::clone(&self.this);
-            let timer = self.timers.add(move |_| {
-                if let Some(outlet) = this.upgrade() {
-                    outlet.look();
-                }
-            });
-            state = self.lock();
-            // Without a timer, the next offer looks.
-            state.timer = timer.ok();
+        match &state.timer {
+            Some(timer) if made.is_ok() => timer.at(at),
+            // The next offer tries again.
+            _ => state.armed = None,
         }
-        if let Some(timer) = &state.timer {
-            timer.at(at);
-        }
+    }
+
+    /// Makes what the quality of service will need.
+    pub(crate) fn prepare(&self) -> Result<(), TooManyTimers> {
+        let needed = {
+            let state = self.lock();
+            state.timer.is_none() && !state.qos().pacing.is_zero()
+        };
+        if needed { self.make_timer() } else { Ok(()) }
+    }
+
+    fn make_timer(&self) -> Result<(), TooManyTimers> {
+        let this = Weak::clone(&self.this);
+        let timer = self.timers.add(move |_| {
+            if let Some(outlet) = this.upgrade() {
+                outlet.look();
+            }
+        })?;
+        let mut state = self.lock();
+        let other = match state.closed {
+            None => state.timer.replace(timer),
+            Some(_) => Some(timer),
+        };
+        drop(state);
+        drop(other);
+        Ok(())
     }
 
     /// Takes a turn if there is something to deliver by now.
@@ -253,7 +272,7 @@ impl<E: Clone + Send + 'static> Shared<E> {
         self.events.notify();
         self.ends.notify();
         while let Some(entry) = left.take_any() {
-            self.report(cause, entry);
+            self.report(cause, &entry.event);
         }
         true
     }
@@ -270,7 +289,7 @@ impl<E: Clone + Send + 'static> Shared<E> {
     pub(crate) fn set_qos(&self, qos: Qos) {
         let out = self.lock().set_qos(qos);
         for (cause, entry) in out {
-            self.report(cause, entry);
+            self.report(cause, &entry.event);
         }
         self.room.notify();
         self.look();
@@ -281,7 +300,7 @@ impl<E: Clone + Send + 'static> Shared<E> {
         if self.close(Cause::Gone)
             && let Some(sink) = &self.sink
         {
-            sink.released(why);
+            let _ = panic::catch_unwind(AssertUnwindSafe(|| sink.released(why)));
         }
     }
 

@@ -159,9 +159,9 @@ impl<E> State<E> {
         !self.wait.is_zero() && !self.stalled
     }
 
-    /// Notes that a supplier waited, perhaps in vain.
+    /// Notes that a supplier waited, or that its time is over.
     pub(super) fn waited(&mut self, in_vain: bool) {
-        self.counts.waits += 1;
+        self.counts.waits += u64::from(!in_vain);
         self.stalled |= in_vain;
     }
 

@@ -27,7 +27,7 @@ impl<E: Clone + Send + 'static> Shared<E> {
         let next = state.next(now);
         drop(state);
         if let Some(entry) = late {
-            self.report(Cause::Late, entry);
+            self.report(Cause::Late, &entry.event);
         }
         self.act(next);
     }
@@ -55,7 +55,7 @@ impl<E: Clone + Send + 'static> Shared<E> {
             let taken = state.take(now);
             drop(state);
             match taken {
-                Taken::Expired(entry) => self.report(Cause::Expired, entry),
+                Taken::Expired(entry) => self.report(Cause::Expired, &entry.event),
                 Taken::Nothing(next) => {
                     self.act(next);
                     return false;
@@ -135,10 +135,8 @@ impl<E: Clone + Send + 'static> Shared<E> {
     }
 
     fn report_all(&self, cause: Cause, hand: &mut Hand<E>) {
-        if let Some(sink) = &self.sink {
-            for event in &hand.events {
-                sink.dropped(cause, event);
-            }
+        for event in &hand.events {
+            self.report(cause, event);
         }
         hand.clear();
     }
@@ -159,7 +157,7 @@ impl<E: Clone + Send + 'static> Shared<E> {
                     return Ok(event);
                 }
                 Pulled::Expired(entry) => {
-                    self.report(Cause::Expired, entry);
+                    self.report(Cause::Expired, &entry.event);
                     continue;
                 }
                 Pulled::Over => return Err(PullError::Detached),

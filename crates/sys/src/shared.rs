@@ -23,6 +23,10 @@ use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 
+mod pages;
+
+pub use pages::HUGE_PAGE;
+
 /// Octets of the header, at the beginning: a page.
 pub const HEADER: usize = 4096;
 
@@ -124,19 +128,30 @@ impl Shared {
 
     fn map(descriptor: impl AsFd, octets: usize) -> io::Result<Self> {
         use std::os::fd::AsRawFd as _;
-        // SAFETY: a new mapping, at an address that the system chooses: no other memory is touched.
+        // Where a huge page may begin, if there will be room for one.
+        let (place, fixed) = match octets >= HUGE_PAGE {
+            true => (pages::reserve(octets)?.as_ptr().cast(), libc::MAP_FIXED),
+            false => (ptr::null_mut(), 0),
+        };
+        // SAFETY: a new mapping, at an address that the system chooses or in the place of one that was
+        // reserved for it: no other memory is touched.
         let base = unsafe {
             libc::mmap(
-                ptr::null_mut(),
+                place,
                 octets,
                 libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_SHARED,
+                libc::MAP_SHARED | fixed,
                 descriptor.as_fd().as_raw_fd(),
                 0,
             )
         };
         if base == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
+            let error = io::Error::last_os_error();
+            if !place.is_null() {
+                // SAFETY: what was reserved above, which nobody knows.
+                unsafe { libc::munmap(place, octets) };
+            }
+            return Err(error);
         }
         Ok(Self {
             base: NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?,

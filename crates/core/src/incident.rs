@@ -65,11 +65,13 @@ pub enum Incident {
     TooLarge,
     /// A client takes its large replies too slowly (`MaxReplyOctetsPerClient`); a request of its was answered TRANSIENT.
     RepliesNotTaken,
+    /// The system refused what `SharedPages` says of a connection's memory; the connection was closed.
+    PagesRefused,
 }
 
 impl Incident {
     /// All of them, in the order they are counted.
-    pub const ALL: [Incident; 24] = [
+    pub const ALL: [Incident; 25] = [
         Incident::AccessDenied,
         Incident::TooManyConnections,
         Incident::TooManyFromClient,
@@ -94,12 +96,15 @@ impl Incident {
         Incident::PersistentOnAnyPort,
         Incident::TooLarge,
         Incident::RepliesNotTaken,
+        Incident::PagesRefused,
     ];
 
     /// Urgency of its line in the log.
     pub fn level(self) -> LogLevel {
         match self {
-            Incident::AcceptPaused | Incident::HandlerNotTold => LogLevel::Error,
+            Incident::AcceptPaused | Incident::HandlerNotTold | Incident::PagesRefused => {
+                LogLevel::Error
+            }
             Incident::AccessDenied
             | Incident::TooManyConnections
             | Incident::TooManyFromClient
@@ -154,6 +159,10 @@ impl Incident {
                  (-ORBMaxOctetsPerClient); reading pauses"
             }
             Incident::Violation => "the client broke the protocol",
+            Incident::PagesRefused => {
+                "the system refuses the pages that connections over shared memory are to have (-ORBSharedPages), \
+                 and the connection was closed"
+            }
             Incident::RepliesNotTaken => {
                 "this address has not taken as many octets of replies as may be under way \
                  (-ORBMaxReplyOctetsPerClient)"

@@ -122,6 +122,27 @@ impl Blocks {
         }
     }
 
+    /// Runs `run` if no block is in use, while nobody can take one. Reports whether it ran.
+    pub(crate) fn while_free(&self, segment: &Segment, run: impl FnOnce()) -> bool {
+        if self.busy.swap(true, Ordering::Acquire) {
+            return false;
+        }
+        let mut slots = self.slots.iter().enumerate();
+        let free = slots.all(|(index, slot)| match slot.state.load(Ordering::Acquire) {
+            FREE => true,
+            SENT => {
+                let word = segment.word(self.at.given_back(index));
+                word.load(Ordering::Acquire) == slot.ticket.load(Relaxed)
+            }
+            _ => false,
+        });
+        if free {
+            run();
+        }
+        self.busy.store(false, Ordering::Release);
+        free
+    }
+
     /// Gives back a block that was not sent.
     pub(crate) fn give_back(&self, block: Block) {
         self.slots[block.slot].state.store(FREE, Ordering::Release);

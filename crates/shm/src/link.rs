@@ -14,6 +14,7 @@ use oxorb_sys::unix::{self, Credentials};
 use oxorb_transport::{Facts, Link, PeerId, Properties, WriteError};
 
 use crate::blocks::Blocks;
+use crate::rest::Gate;
 use crate::ring::{ASLEEP, AWAKE, Direction, Reader, WATCHED, Writer, broken};
 use crate::segment::{Segment, Sizes};
 use crate::time::{Clock, Timeout};
@@ -52,6 +53,7 @@ pub struct ShmLink {
     pub(crate) blocks: Arc<Blocks>,
     pub(crate) socket: OwnedFd,
     watch: Watch,
+    pub(crate) gate: Gate,
     read_timeout: Timeout,
     pub(crate) write_timeout: Timeout,
     /// Nanoseconds.
@@ -126,6 +128,7 @@ impl ShmLink {
             blocks: Arc::new(Blocks::new(reads.other())),
             socket,
             watch: Watch::default(),
+            gate: Gate::default(),
             read_timeout: Timeout::default(),
             write_timeout: Timeout::default(),
             spin: AtomicU64::new(0),
@@ -369,6 +372,7 @@ impl Link for ShmLink {
         if self.is_refused() {
             return Err(failed(io::ErrorKind::BrokenPipe.into()));
         }
+        let _passing = self.gate.pass();
         if total >= MANY {
             return self.write_on(slices);
         }
@@ -457,7 +461,9 @@ impl Link for ShmLink {
             let nanos = time.min(MAX_SPIN).as_nanos() as u64;
             self.spin.store(nanos, Ordering::Relaxed);
         }
-        Ok(())
+        properties
+            .pages
+            .map_or(Ok(()), |pages| self.set_pages(pages))
     }
 
     fn local(&self) -> String {

@@ -97,6 +97,19 @@ impl Direction {
         GIVEN_BACK + self as usize * LINE.max(SLOTS) + slot
     }
 
+    /// Returns the place of the ring.
+    pub(crate) fn in_ring(self, segment: &Segment) -> usize {
+        self as usize * segment.ring() as usize
+    }
+
+    /// Returns the number of octets that were written, ever, if all of them were read. For the end that
+    /// writes: the other one may say what it likes.
+    pub(crate) fn all_read(self, segment: &Segment) -> Option<u32> {
+        let tail = segment.word(self.tail()).load(Ordering::Acquire);
+        let head = segment.word(self.head()).load(Ordering::Acquire);
+        (tail == head).then_some(tail)
+    }
+
     /// Returns the place of an octet of the blocks.
     #[inline]
     pub(crate) fn in_blocks(self, segment: &Segment, octet: u32) -> usize {

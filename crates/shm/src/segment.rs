@@ -99,6 +99,23 @@ impl Segment {
         shared::copy_out(self.memory.data(), at, buffer, octets);
     }
 
+    /// Takes all pages from the system, as [`Pages::Resident`](oxorb_transport::Pages) says.
+    pub(crate) fn make_resident(&self, huge: bool, locked: bool) -> io::Result<()> {
+        match huge {
+            true => self.memory.make_huge()?,
+            false => self.memory.populate()?,
+        }
+        match locked {
+            true => self.memory.lock(),
+            false => Ok(()),
+        }
+    }
+
+    /// Gives pages of the data back to the system: their octets are 0 then.
+    pub(crate) fn give_back(&self, at: usize, octets: u32) -> io::Result<()> {
+        self.memory.give_back(at, octets as usize)
+    }
+
     /// Sleeps while a word has a value, until somebody wakes it, at most `limit`.
     pub(crate) fn sleep(&self, index: usize, while_it_is: u32, limit: Duration) {
         futex::sleep(self.word(index), while_it_is, limit);
@@ -184,6 +201,15 @@ mod model {
         pub(crate) fn copy_out(&self, at: usize, buffer: &mut Vec<u8>, octets: usize) {
             let octets = self.data[at..at + octets].iter();
             buffer.extend(octets.map(|octet| octet.load(Ordering::Relaxed)));
+        }
+
+        pub(crate) fn make_resident(&self, _huge: bool, _locked: bool) -> io::Result<()> {
+            Ok(())
+        }
+
+        pub(crate) fn give_back(&self, at: usize, octets: u32) -> io::Result<()> {
+            self.copy_in(at, &vec![0; octets as usize]);
+            Ok(())
         }
 
         /// Without a limit: a wake-up that is lost is a deadlock, which loom finds.

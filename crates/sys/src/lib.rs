@@ -15,12 +15,14 @@
 //! | [`mutex`] | mutexes with priority inheritance |
 //! | [`memory`] | locked memory, faulted in beforehand |
 //! | [`shared`] | memory that other processes share, and copies of what they may change meanwhile |
+//! | [`barrier`] | memory barriers that one thread pays for all others |
 //! | [`futex`] | sleeping on a word of memory, across processes |
 //! | [`clock`] | monotonic time, and processor time of threads and processes |
 //!
 //! It does *not* know CORBA, messages or connections, and keeps no state of its own: what a
 //! function returns, the caller owns.
 
+pub mod barrier;
 pub mod clock;
 pub mod descriptor;
 pub mod futex;

@@ -48,7 +48,7 @@ pub use address::{Address, AddressError, Scheme};
 pub use endpoint::{Endpoint, EndpointError, Part};
 pub use identity::PeerId;
 pub use link::{Facts, Link, WriteError};
-pub use properties::Properties;
+pub use properties::{Pages, Properties};
 pub use race::{
     Attempt, ConnectError, Surroundings, Target, connect, connect_first, connect_first_with,
 };

@@ -36,4 +36,26 @@ pub struct Properties {
     pub busy_poll: Option<Duration>,
     /// Octets that leave in a second, at most: the transport paces what is sent.
     pub bandwidth: Option<u64>,
+    /// Pages of memory that both ends share. To be said before the first octet is written.
+    pub pages: Option<Pages>,
+}
+
+/// Handling of the pages of memory that the two ends of a link share.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pages {
+    /// Pages are taken from the system when octets come there for the first time, and kept until the
+    /// link ends.
+    #[default]
+    OnDemand,
+    /// All pages are taken at once, and mapped by this end: it never faults.
+    Resident {
+        /// Pages are put together into large ones, which need fewer entries of the processor's caches
+        /// of addresses.
+        huge: bool,
+        /// Pages are kept in RAM (`mlock`).
+        locked: bool,
+    },
+    /// Pages that this end wrote are given back when nothing was written for this time, and all of it
+    /// was read.
+    GivenBack(Duration),
 }

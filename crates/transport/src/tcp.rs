@@ -94,6 +94,7 @@ impl Link for TcpLink {
             queue_priority,
             busy_poll,
             bandwidth,
+            pages: _,
         } = properties;
         let socket = self.stream.socket();
         socket::set_buffers(socket, send_buffer, receive_buffer)?;

@@ -294,6 +294,15 @@ impl Peer {
         }
         match connected {
             Ok((won, link)) => {
+                if let Some(properties) = peers[won].options.indispensable()
+                    && let Err(error) = link.apply(&properties)
+                {
+                    attempts.push(Attempt {
+                        endpoint: peers[won].to_string(),
+                        what: format!("-ORBSharedPages: {error}"),
+                    });
+                    return Err(raise::CONNECT_FAILED);
+                }
                 let link: Arc<dyn Link> = Arc::from(link);
                 let waiting = peers[won].options.waiting();
                 if waiting != Properties::default() {

@@ -17,7 +17,7 @@ use std::time::Duration;
 use oxorb_cdr::{ByteOrder, CharSet, Dialect, Encoder};
 use oxorb_giop::Limits;
 use oxorb_object::Version;
-use oxorb_transport::{Access, Endpoint, EndpointError, Properties, Publish};
+use oxorb_transport::{Access, Endpoint, EndpointError, Pages, Properties, Publish};
 
 pub use self::named::{FILE_SETTINGS, SettingError};
 pub use self::peers::{Meaning, PEER_OPTIONS, PeerOption};
@@ -112,6 +112,8 @@ pub struct Options {
     /// Time that a thread looks for the next octets of a connection, on either side, before it sleeps.
     /// For transports that have something to look at.
     pub spin: Duration,
+    /// Pages of connections over shared memory, on either side. A connection whose pages the system refuses ends.
+    pub shared_pages: Pages,
     /// How long a client connection may be idle before it is checked (one
     /// system call) ahead of its next use, so that a restarted server costs no
     /// failed call.
@@ -251,6 +253,7 @@ impl Default for Options {
             thread_filters: ThreadFilters::default(),
             worker_stay: Duration::from_millis(1),
             spin: Duration::ZERO,
+            shared_pages: Pages::default(),
             trust_idle: Duration::from_millis(5),
             max_connections: 1000,
             max_connections_per_client: Some(CONNECTIONS_PER_CLIENT),
@@ -337,6 +340,14 @@ impl Options {
             keep_alive: Some(self.keep_alive),
             ..self.waiting()
         }
+    }
+
+    /// Returns the properties without which a connection is not wanted, if there are some.
+    pub(crate) fn indispensable(&self) -> Option<Properties> {
+        (self.shared_pages != Pages::OnDemand).then(|| Properties {
+            pages: Some(self.shared_pages),
+            ..Properties::default()
+        })
     }
 
     /// Returns the properties that say how a thread waits at a connection.

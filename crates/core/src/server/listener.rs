@@ -191,6 +191,13 @@ fn accept(
         match acceptor.accept() {
             Ok(link) => {
                 short = false;
+                if let Some(properties) = orb.options().indispensable()
+                    && let Err(error) = link.apply(&properties)
+                {
+                    orb.shared()
+                        .note(Incident::PagesRefused, || link.peer(), || error.to_string());
+                    continue;
+                }
                 // A peer that vanishes silently would hold its place for ever; where the
                 // system does not offer this, `idle_timeout` does it.
                 let _ = link.apply(&orb.options().connection());

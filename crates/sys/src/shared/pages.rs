@@ -3,7 +3,7 @@
 use std::io;
 use std::ptr::{self, NonNull};
 
-use super::{HEADER, Origin, Shared};
+use super::{HEADER, Shared};
 
 /// Octets of a huge page.
 ///
@@ -71,35 +71,6 @@ impl Shared {
         self.advise(HEADER + from, octets, libc::MADV_REMOVE)
     }
 
-    /// Maps the memory a second time, in this process.
-    ///
-    /// # Errors
-    /// [`io::ErrorKind::Unsupported`] for memory of this process [alone](Self::private); otherwise when
-    /// the system allows no further mapping.
-    pub fn again(&self) -> io::Result<Self> {
-        if !matches!(self.origin, Origin::Mapped) {
-            return Err(io::ErrorKind::Unsupported.into());
-        }
-        // SAFETY: an old size of 0 leaves the mapping as it is, and makes another one of the same
-        // shared memory at an address that the system chooses: no other memory is touched.
-        let base = unsafe {
-            libc::mremap(
-                self.base.as_ptr().cast(),
-                0,
-                self.octets,
-                libc::MREMAP_MAYMOVE,
-            )
-        };
-        if base == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        Ok(Self {
-            base: NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?,
-            octets: self.octets,
-            origin: Origin::Mapped,
-        })
-    }
-
     fn advise(&self, from: usize, octets: usize, advice: libc::c_int) -> io::Result<()> {
         debug_assert!(from + octets <= self.octets);
         // SAFETY: a range of this value's own mapping, which stays one of the same memory. Octets that
@@ -152,7 +123,6 @@ pub(super) fn reserve(octets: usize) -> io::Result<NonNull<u8>> {
 #[cfg(not(miri))]
 mod tests {
     use std::fs;
-    use std::sync::atomic::Ordering;
 
     use super::super::{copy_in, copy_out};
     use super::*;
@@ -203,18 +173,6 @@ mod tests {
         assert_eq!(told(name, "Locked"), 5 * 4);
         let refused = memory.give_back(0, HEADER).unwrap_err();
         assert_eq!(refused.kind(), io::ErrorKind::InvalidInput);
-    }
-
-    #[test]
-    fn a_second_mapping_is_the_same_memory_and_outlives_the_first() {
-        let (memory, descriptor) = Shared::create("pages-again", HEADER).unwrap();
-        drop(descriptor);
-        let again = memory.again().unwrap();
-        memory.header()[3].store(9, Ordering::Relaxed);
-        drop(memory);
-        assert_eq!(again.header()[3].load(Ordering::Relaxed), 9);
-        let private = Shared::private(HEADER).unwrap().again().unwrap_err();
-        assert_eq!(private.kind(), io::ErrorKind::Unsupported);
     }
 
     #[test]

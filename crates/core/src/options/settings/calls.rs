@@ -4,7 +4,8 @@ use super::Setting;
 use crate::concurrency::{CONCURRENCY, Concurrency};
 use crate::options::ReactorChoice;
 use crate::options::value::{
-    client_connections, microseconds, milliseconds, positive, some_milliseconds, yes_or_no,
+    PAGES, client_connections, microseconds, milliseconds, pages, positive, some_milliseconds,
+    yes_or_no,
 };
 
 pub(super) const ALL: &[Setting] = &[
@@ -96,6 +97,15 @@ pub(super) const ALL: &[Setting] = &[
         help: "How long a thread looks for the next octets of a connection before it sleeps: in shared memory, at most 5000; over TCP in the device, where the system allows it (SO_BUSY_POLL). Takes a processor meanwhile. Default 0.",
         apply: |options, text| {
             options.spin = microseconds(text)?;
+            Ok(())
+        },
+    },
+    Setting {
+        name: "SharedPages",
+        value: PAGES,
+        help: "Pages of connections over shared memory: taken when they are touched, or all at once, also kept in RAM (mlock) or put into huge pages of 2 MiB; or given back after so many milliseconds without a write. What the system refuses ends the connection. Default on-demand.",
+        apply: |options, text| {
+            options.shared_pages = pages(text)?;
             Ok(())
         },
     },

@@ -1,0 +1,75 @@
+//! Memory barriers that one thread pays for all others of the process.
+//!
+//! Where a frequent side and a rare one each set a flag and then look at the other's, both need a
+//! barrier in between. With these the frequent side has none: [`all_threads`] makes one in each
+//! thread that runs. It must still keep the compiler from changing the order
+//! ([`compiler_fence`](std::sync::atomic::compiler_fence)).
+
+use std::io;
+
+use rustix::thread::{MembarrierCommand, membarrier};
+
+/// Makes [`all_threads`] available to this process. May take some milliseconds.
+///
+/// # Errors
+/// [`io::ErrorKind::Unsupported`] or [`io::ErrorKind::InvalidInput`] before Linux 4.14, and
+/// [`io::ErrorKind::PermissionDenied`] where a filter of system calls forbids it (`membarrier`).
+pub fn register() -> io::Result<()> {
+    Ok(membarrier(MembarrierCommand::RegisterPrivateExpedited)?)
+}
+
+/// Has every thread of this process that runs pass a full memory barrier before this returns; those
+/// that do not run have passed one when they were stopped.
+///
+/// **Real-time cost.** One system call, and an interrupt of each processor that runs a thread of this
+/// process: some microseconds.
+///
+/// # Errors
+/// [`io::ErrorKind::PermissionDenied`] unless [registered](register).
+pub fn all_threads() -> io::Result<()> {
+    Ok(membarrier(MembarrierCommand::PrivateExpedited)?)
+}
+
+#[cfg(test)]
+#[cfg(not(miri))]
+mod tests {
+    use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, compiler_fence};
+    use std::thread;
+
+    use super::*;
+
+    /// A frequent side without barriers and a rare one never think both that they are alone.
+    #[test]
+    fn one_side_pays_for_both() {
+        register().unwrap();
+        let (often, rarely, done) = (
+            AtomicBool::new(false),
+            AtomicBool::new(false),
+            AtomicBool::new(false),
+        );
+        let inside = AtomicU32::new(0);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    often.store(true, Ordering::Relaxed);
+                    compiler_fence(Ordering::SeqCst);
+                    if !rarely.load(Ordering::Acquire) {
+                        assert_eq!(inside.fetch_add(1, Ordering::Relaxed), 0);
+                        inside.fetch_sub(1, Ordering::Relaxed);
+                    }
+                    often.store(false, Ordering::Release);
+                }
+            });
+            for _ in 0..2000 {
+                rarely.store(true, Ordering::Relaxed);
+                all_threads().unwrap();
+                if !often.load(Ordering::Acquire) {
+                    assert_eq!(inside.fetch_add(1, Ordering::Relaxed), 0);
+                    inside.fetch_sub(1, Ordering::Relaxed);
+                }
+                rarely.store(false, Ordering::Release);
+            }
+            done.store(true, Ordering::Relaxed);
+        });
+    }
+}

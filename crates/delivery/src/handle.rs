@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::outlet::Shared;
-use crate::{Attributes, Cause, ConnectError, Counts, Qos, Release};
+use crate::{Attributes, Cause, Counts, Qos, Release};
 
 /// A consumer's outlet: a bounded queue and its delivery. Cheap to clone; detached when the last
 /// clone is dropped.
@@ -109,16 +109,15 @@ impl<E: Clone + Send + 'static> Outlet<E> {
     }
 
     /// Replaces the quality of service, apart from the lane, which stays. Events that wait are
-    /// sorted anew; those for which there is no room are dropped by the new policy. Allocates.
-    ///
-    /// # Errors
-    /// [`ConnectError`]; nothing has changed then.
-    pub fn set_qos(&self, qos: Qos) -> Result<(), ConnectError> {
-        if let Some(member) = qos.zero() {
-            return Err(ConnectError::Zero(member));
-        }
-        self.shared.set_qos(qos);
-        self.shared.prepare().map_err(ConnectError::Timers)
+    /// sorted anew; those for which there is no room are dropped by the new policy. A zero that
+    /// [`connect`](crate::Dispatcher::connect) refuses counts as 1. Allocates.
+    pub fn set_qos(&self, qos: Qos) {
+        self.shared.set_qos(Qos {
+            events: qos.events.max(1),
+            batch: qos.batch.max(1),
+            concurrency: qos.concurrency.max(1),
+            ..qos
+        });
     }
 }
 

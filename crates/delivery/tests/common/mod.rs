@@ -23,10 +23,12 @@ pub const PLAIN: Attributes = Attributes {
     octets: 1,
 };
 
+type Answer = dyn Fn(&[u64]) -> Outcome + Send + Sync;
+
 /// A sink that sends each batch and does as it is told.
 pub struct Recorder {
     batches: Mutex<Sender<Vec<u64>>>,
-    answer: Box<dyn Fn(&[u64]) -> Outcome + Send + Sync>,
+    answer: Box<Answer>,
     pub dropped: Mutex<Vec<(Cause, u64)>>,
     pub released: Mutex<Vec<Release>>,
 }

@@ -1,0 +1,153 @@
+//! The steady path allocates nothing: neither where an event is offered nor where it is delivered.
+
+mod common;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use common::PLAIN;
+use oxorb_delivery::*;
+use oxorb_testkit::alloc::{CountingAllocator, process_allocations};
+
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator::new();
+
+/// Counts deliveries.
+struct Counter(Arc<AtomicU64>);
+
+impl Sink<Arc<[u8]>> for Counter {
+    fn deliver(&self, events: &[Arc<[u8]>]) -> Outcome {
+        self.0.fetch_add(events.len() as u64, Ordering::Relaxed);
+        Outcome::Delivered
+    }
+}
+
+fn about(number: u64) -> Attributes {
+    Attributes {
+        priority: (number * 31 % 17) as i16,
+        deadline: Some(u64::MAX / 2 - number * 7 % 11),
+        // Far away, so that the heaps are in use and nothing expires.
+        expiry: Some(u64::MAX - number),
+        source: number % 5,
+        octets: 8,
+        ..PLAIN
+    }
+}
+
+fn plans() -> [Plan; 4] {
+    let by_laxity = LanePlan {
+        dispatching: Dispatching::Laxity,
+        ..LanePlan::new("laxity")
+    };
+    [
+        Plan::reactive(),
+        Plan::pool(2),
+        Plan::lanes([LanePlan::new("low"), LanePlan::new("high")]),
+        Plan::lanes([by_laxity]),
+    ]
+}
+
+#[test]
+fn nothing_is_allocated_once_warm() {
+    let event: Arc<[u8]> = Arc::from(*b"8 octets");
+    for (plan, order) in plans().into_iter().zip([
+        Order::Fifo,
+        Order::Priority,
+        Order::Deadline,
+        Order::Deadline,
+    ]) {
+        let dispatcher = Dispatcher::start(plan).unwrap();
+        let done = Arc::new(AtomicU64::new(0));
+        let outlets: Vec<_> = [
+            WhenFull::DropOldest,
+            WhenFull::DropLeastUrgent,
+            WhenFull::DropEarliestDeadline,
+        ]
+        .into_iter()
+        .enumerate()
+        .map(|(number, when_full)| {
+            let qos = Qos {
+                order,
+                when_full,
+                batch: 1 + number,
+                lane: number % dispatcher.plan().lanes.len().max(1),
+                ..Qos::default()
+            };
+            let sink = Arc::new(Counter(Arc::clone(&done)));
+            dispatcher.connect(sink, qos).unwrap()
+        })
+        .collect();
+        let mut offered = 0;
+        let mut run = |events: u64| {
+            for number in 0..events {
+                dispatcher.offer_all(&outlets, &event, &about(number));
+                offered += 3;
+                if number % 50 == 49 {
+                    while done.load(Ordering::Relaxed) < offered {
+                        std::thread::yield_now();
+                    }
+                }
+            }
+        };
+        // As many as will ever wait, so that everything is as long as it gets.
+        outlets.iter().for_each(Outlet::suspend);
+        for number in 0..200 {
+            dispatcher.offer_all(&outlets, &event, &about(number));
+        }
+        outlets.iter().for_each(Outlet::resume);
+        while done.load(Ordering::Relaxed) < 600 {
+            std::thread::yield_now();
+        }
+        done.store(0, Ordering::Relaxed);
+        run(200);
+        let ((), made) = process_allocations(|| run(2_000));
+        assert_eq!(made.count, 0, "{order:?}");
+        let counts = dispatcher.counts();
+        assert_eq!((counts.offered, counts.dropped_in_all()), (7_200, 0));
+    }
+    pulling_and_dropping_allocate_nothing(&event);
+}
+
+/// In the same test: the allocations of the whole process are counted.
+fn pulling_and_dropping_allocate_nothing(event: &Arc<[u8]>) {
+    let dispatcher = Dispatcher::start(Plan::reactive()).unwrap();
+    for when_full in [
+        WhenFull::DropNewest,
+        WhenFull::DropOldest,
+        WhenFull::DropLeastUrgent,
+        WhenFull::DropEarliestDeadline,
+        WhenFull::KeepLatest,
+    ] {
+        let qos = Qos {
+            events: 16,
+            order: Order::Priority,
+            when_full,
+            ..Qos::default()
+        };
+        let outlet = dispatcher.connect_pull(qos).unwrap();
+        let run = |events: u64| {
+            for number in 0..events {
+                outlet.offer(event, &about(number));
+                if number % 3 == 0 {
+                    let _ = outlet.try_pull();
+                }
+            }
+        };
+        run(100);
+        let ((), made) = process_allocations(|| run(1_000));
+        assert_eq!(made.count, 0, "{when_full:?}");
+        let counts = outlet.counts();
+        assert!(counts.is_balanced() && counts.dropped_in_all() > 500);
+    }
+    let timers = Timers::manual(Arc::new(ManualClock::default()), 8);
+    let timer = timers.add(|_| ()).unwrap();
+    timer.after(Duration::from_millis(1));
+    let ((), made) = process_allocations(|| {
+        for _ in 0..100 {
+            timer.after(Duration::from_millis(1));
+            timer.stop();
+        }
+    });
+    assert_eq!(made.count, 0);
+}

@@ -56,6 +56,8 @@ mod dispatcher;
 mod handle;
 mod heap;
 mod lane;
+#[cfg(all(test, feature = "model"))]
+mod model;
 mod outlet;
 mod plan;
 mod qos;

@@ -295,6 +295,15 @@ impl<E: Clone + Send + 'static> Shared<E> {
         self.look();
     }
 
+    /// Sends a turn that nobody wants, so that a thread that waits for one looks at the end.
+    #[cfg(all(test, feature = "model"))]
+    pub(crate) fn wake_model(&self) {
+        if let (Runner::Model(turns), Some(this)) = (&self.runner, self.this.upgrade()) {
+            self.lock().tokens += 1;
+            turns.send(this).unwrap();
+        }
+    }
+
     /// Releases the consumer after it failed.
     pub(crate) fn release(&self, why: Release) {
         if self.close(Cause::Gone)

@@ -25,7 +25,9 @@ impl<E: Clone + Send + 'static> Shared<E> {
         state.token_used();
         let late = state.take_late(now);
         let next = state.next(now);
+        let awaited = state.ends_awaited;
         drop(state);
+        self.notify_ends(awaited);
         if let Some(entry) = late {
             self.report(Cause::Late, &entry.event);
         }
@@ -53,9 +55,13 @@ impl<E: Clone + Send + 'static> Shared<E> {
                 0
             };
             let taken = state.take(now);
+            let awaited = state.ends_awaited;
             drop(state);
             match taken {
-                Taken::Expired(entry) => self.report(Cause::Expired, &entry.event),
+                Taken::Expired(entry) => {
+                    self.report(Cause::Expired, &entry.event);
+                    self.notify_ends(awaited);
+                }
                 Taken::Nothing(next) => {
                     self.act(next);
                     return false;
@@ -119,9 +125,7 @@ impl<E: Clone + Send + 'static> Shared<E> {
         let next = state.next(now);
         let awaited = state.ends_awaited;
         drop(state);
-        if awaited {
-            self.ends.notify();
-        }
+        self.notify_ends(awaited);
         match (&self.runner, next) {
             (Runner::Reactive, Next::Turn(_)) => {
                 self.lock().token_used();
@@ -131,6 +135,13 @@ impl<E: Clone + Send + 'static> Shared<E> {
                 self.act(next);
                 false
             }
+        }
+    }
+
+    /// Wakes those that wait for the end of deliveries, if any.
+    fn notify_ends(&self, awaited: bool) {
+        if awaited {
+            self.ends.notify();
         }
     }
 
@@ -150,7 +161,9 @@ impl<E: Clone + Send + 'static> Shared<E> {
             let timed = state.is_timed();
             let now = if timed { self.clock.now() } else { 0 };
             let pulled = state.pull(now);
+            let awaited = state.ends_awaited;
             drop(state);
+            self.notify_ends(awaited);
             let start = match pulled {
                 Pulled::Event(event) => {
                     self.room.notify();

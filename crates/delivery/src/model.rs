@@ -1,0 +1,364 @@
+//! Outlets under shuttle's schedulers: queue, policies when full, waits, retries and the end, in orders of threads that a
+//! machine shows once in a million events.
+//!
+//! A wake-up that is lost is a deadlock, which shuttle reports; every model ends with balanced counters.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use shuttle::scheduler::{PctScheduler, RandomScheduler};
+use shuttle::sync::Mutex;
+use shuttle::sync::mpsc::{Receiver, channel};
+use shuttle::{Config, Runner as Shuttle, thread};
+
+use crate::core::Core;
+use crate::outlet::{Runner, Shared, State, Turns};
+use crate::{
+    Attributes, Cause, Counts, ManualClock, Offered, Outcome, PullError, Qos, Release, Sink,
+    Timers, WhenFull,
+};
+
+/// Executions of each model by each scheduler.
+const EXECUTIONS: usize = 2_000;
+
+/// Longer than any model runs.
+const LONG: Duration = Duration::from_secs(600);
+
+const PLAIN: Attributes = Attributes {
+    priority: 0,
+    deadline: None,
+    start: None,
+    expiry: None,
+    source: 0,
+    octets: 1,
+};
+
+fn explore(model: fn()) {
+    let config = || Config::new();
+    Shuttle::new(RandomScheduler::new(EXECUTIONS), config()).run(model);
+    Shuttle::new(PctScheduler::new(3, EXECUTIONS), config()).run(model);
+}
+
+/// A sink that notes what it got, and answers as it is told.
+struct Notes {
+    got: Mutex<Vec<u64>>,
+    dropped: Mutex<Vec<(Cause, u64)>>,
+    released: Mutex<u32>,
+    inside: Mutex<u32>,
+    answer: fn(u64) -> Outcome,
+}
+
+impl Notes {
+    fn new(answer: fn(u64) -> Outcome) -> Arc<Notes> {
+        Arc::new(Notes {
+            got: Mutex::new(Vec::new()),
+            dropped: Mutex::new(Vec::new()),
+            released: Mutex::new(0),
+            inside: Mutex::new(0),
+            answer,
+        })
+    }
+
+    fn got(&self) -> Vec<u64> {
+        self.got.lock().unwrap().clone()
+    }
+}
+
+impl Sink<u64> for Notes {
+    fn deliver(&self, events: &[u64]) -> Outcome {
+        {
+            let mut inside = self.inside.lock().unwrap();
+            *inside += 1;
+            assert_eq!(*inside, 1, "two threads deliver to one consumer");
+        }
+        thread::yield_now();
+        let answer = (self.answer)(events[0]);
+        if answer == Outcome::Delivered {
+            self.got.lock().unwrap().extend(events);
+        }
+        *self.inside.lock().unwrap() -= 1;
+        answer
+    }
+
+    fn released(&self, _: Release) {
+        *self.released.lock().unwrap() += 1;
+    }
+
+    fn dropped(&self, cause: Cause, event: &u64) {
+        self.dropped.lock().unwrap().push((cause, *event));
+    }
+}
+
+struct World {
+    outlet: Arc<Shared<u64>>,
+    turns: Arc<Mutex<Receiver<Arc<Shared<u64>>>>>,
+    reactive: bool,
+    over: Arc<Mutex<bool>>,
+    sink: Option<Arc<Notes>>,
+}
+
+/// A consumer with two threads to serve it, `None` for a reactive one or one that pulls.
+fn world(qos: Qos, sink: Option<Arc<Notes>>, reactive: bool) -> World {
+    let core = Core::new(0);
+    let clock = Arc::new(ManualClock::default());
+    let timers = Timers::manual(clock.clone(), 4);
+    let (queue, turns) = channel();
+    let (runner, kind) = match reactive {
+        true => (Runner::Reactive, Turns::Reactive),
+        false => (Runner::Model(queue), Turns::Lane),
+    };
+    let state = State::new(qos, kind, Arc::clone(&core));
+    let pushed = sink.clone().map(|sink| sink as Arc<dyn Sink<u64>>);
+    World {
+        outlet: Shared::new(state, pushed, runner, clock, timers, core),
+        turns: Arc::new(Mutex::new(turns)),
+        reactive,
+        over: Arc::new(Mutex::new(false)),
+        sink,
+    }
+}
+
+impl World {
+    /// Has two threads take turns until the model is over.
+    fn serve(&mut self) -> Vec<thread::JoinHandle<()>> {
+        let threads = if self.reactive { 0 } else { 2 };
+        let serve = |_| {
+            let (turns, over) = (Arc::clone(&self.turns), Arc::clone(&self.over));
+            thread::spawn(move || {
+                loop {
+                    let turn = turns.lock().unwrap().recv().unwrap();
+                    if *over.lock().unwrap() {
+                        return;
+                    }
+                    turn.turn_of_token();
+                }
+            })
+        };
+        (0..threads).map(serve).collect()
+    }
+
+    fn offer(&self, events: std::ops::Range<u64>) {
+        for event in events {
+            self.outlet.offer(&event, &PLAIN, None);
+            assert!(self.counts().is_balanced());
+        }
+    }
+
+    fn counts(&self) -> Counts {
+        self.outlet.lock().counts()
+    }
+}
+
+fn is_rising(numbers: &[u64]) -> bool {
+    numbers.is_sorted_by(|a, b| a < b)
+}
+
+/// Two suppliers, of which each is delivered in its order, by whoever delivers, one at a time.
+fn suppliers_in_order(reactive: bool) {
+    let sink = Notes::new(|_| Outcome::Delivered);
+    let mut world = world(Qos::default(), Some(Arc::clone(&sink)), reactive);
+    let threads = world.serve();
+    let world = Arc::new(world);
+    let other = Arc::clone(&world);
+    let supplier = thread::spawn(move || other.offer(100..103));
+    world.offer(0..3);
+    supplier.join().unwrap();
+    assert!(world.outlet.drain(Cause::Detached, LONG));
+    let got = sink.got();
+    let (first, second): (Vec<u64>, Vec<u64>) = got.iter().partition(|&&event| event < 100);
+    assert!(is_rising(&first) && is_rising(&second), "{got:?}");
+    assert_eq!((got.len(), world.counts().delivered), (6, 6));
+    finish(&world, threads);
+}
+
+/// Ends the threads of a model, one of which may wait for a turn.
+fn finish(world: &World, threads: Vec<thread::JoinHandle<()>>) {
+    world.outlet.close(Cause::Detached);
+    *world.over.lock().unwrap() = true;
+    for _ in &threads {
+        world.outlet.wake_model();
+    }
+    threads
+        .into_iter()
+        .for_each(|thread| thread.join().unwrap());
+    let counts = world.counts();
+    assert!(counts.is_balanced() && counts.waiting == 0, "{counts:?}");
+    if let Some(sink) = &world.sink {
+        let reported = sink.dropped.lock().unwrap().len() as u64;
+        assert_eq!(reported, counts.dropped_in_all());
+    }
+}
+
+#[test]
+fn every_supplier_is_delivered_in_order_by_a_pool() {
+    explore(|| suppliers_in_order(false));
+}
+
+#[test]
+fn every_supplier_is_delivered_in_order_by_suppliers_threads() {
+    explore(|| suppliers_in_order(true));
+}
+
+/// What is dropped is reported, what is kept comes in order, whatever the policy is.
+fn full(when_full: WhenFull) {
+    let sink = Notes::new(|_| Outcome::Delivered);
+    let qos = Qos {
+        events: 1,
+        when_full,
+        ..Qos::default()
+    };
+    let mut world = world(qos, Some(Arc::clone(&sink)), false);
+    let threads = world.serve();
+    world.offer(0..4);
+    assert!(world.outlet.drain(Cause::Detached, LONG));
+    let got = sink.got();
+    assert!(is_rising(&got), "{got:?}");
+    match when_full {
+        // The first always has room, the last always wins.
+        WhenFull::DropNewest => assert_eq!(got[0], 0),
+        _ => assert_eq!(got.last(), Some(&3)),
+    }
+    finish(&world, threads);
+}
+
+#[test]
+fn a_full_queue_drops_the_newest_or_the_oldest() {
+    explore(|| full(WhenFull::DropNewest));
+    explore(|| full(WhenFull::DropOldest));
+    explore(|| full(WhenFull::KeepLatest));
+}
+
+/// Suppliers that wait for one place are all woken: by a delivery or by the end.
+#[test]
+fn suppliers_that_wait_are_woken_by_room() {
+    explore(|| {
+        let sink = Notes::new(|_| Outcome::Delivered);
+        let qos = Qos {
+            events: 1,
+            wait: LONG,
+            ..Qos::default()
+        };
+        let mut world = world(qos, Some(Arc::clone(&sink)), false);
+        let threads = world.serve();
+        let world = Arc::new(world);
+        let other = Arc::clone(&world);
+        let supplier = thread::spawn(move || other.offer(100..102));
+        world.offer(0..2);
+        supplier.join().unwrap();
+        assert!(world.outlet.drain(Cause::Detached, LONG));
+        assert_eq!((sink.got().len(), world.counts().dropped_in_all()), (4, 0));
+        finish(&world, threads);
+    });
+}
+
+#[test]
+fn suppliers_that_wait_are_woken_by_the_end() {
+    explore(|| {
+        let qos = Qos {
+            events: 1,
+            wait: LONG,
+            ..Qos::default()
+        };
+        let world = Arc::new(world(qos, None, true));
+        let other = Arc::clone(&world);
+        let supplier = thread::spawn(move || {
+            let first = other.outlet.offer(&0, &PLAIN, None);
+            let second = other.outlet.offer(&1, &PLAIN, None);
+            let gone = Offered::Dropped(Cause::Detached);
+            assert!(second == gone && (first == gone || first == Offered::Taken));
+        });
+        world.outlet.close(Cause::Detached);
+        supplier.join().unwrap();
+        finish(&world, Vec::new());
+    });
+}
+
+/// Events and the end wake consumers that pull; each event is pulled once.
+#[test]
+fn consumers_that_pull_are_woken_by_events_and_by_the_end() {
+    explore(|| {
+        let world = Arc::new(world(Qos::default(), None, true));
+        let pullers: Vec<_> = (0..2)
+            .map(|_| {
+                let world = Arc::clone(&world);
+                thread::spawn(move || {
+                    let mut got = Vec::new();
+                    loop {
+                        match world.outlet.pull(LONG) {
+                            Ok(event) => got.push(event),
+                            Err(PullError::Detached) => return got,
+                            // Shuttle's waits have no end, so this is an early wake-up.
+                            Err(PullError::Empty) => {}
+                        }
+                    }
+                })
+            })
+            .collect();
+        world.offer(0..3);
+        assert!(world.outlet.drain(Cause::Detached, LONG));
+        world.outlet.close(Cause::Detached);
+        let got = pullers.into_iter().map(|puller| puller.join().unwrap());
+        let got: Vec<Vec<u64>> = got.collect();
+        assert!(got.iter().all(|one| is_rising(one)), "{got:?}");
+        let mut all = got.concat();
+        all.sort_unstable();
+        assert_eq!(all, [0, 1, 2]);
+        finish(&world, Vec::new());
+    });
+}
+
+/// A consumer that is detached or found gone while it is delivered to, and offered more.
+#[test]
+fn the_end_of_a_consumer_is_told_once_and_loses_no_count() {
+    explore(|| {
+        let sink = Notes::new(|event| match event {
+            1 => Outcome::Gone,
+            _ => Outcome::Delivered,
+        });
+        let mut world = world(Qos::default(), Some(Arc::clone(&sink)), false);
+        let threads = world.serve();
+        let world = Arc::new(world);
+        let other = Arc::clone(&world);
+        let supplier = thread::spawn(move || other.offer(0..3));
+        let outlet = Arc::clone(&world.outlet);
+        let detaching = thread::spawn(move || {
+            outlet.close(Cause::Detached);
+        });
+        supplier.join().unwrap();
+        detaching.join().unwrap();
+        assert!(world.outlet.quiesce(LONG));
+        finish(&world, threads);
+        // Either the detachment or the delivery was first.
+        assert!(*sink.released.lock().unwrap() <= 1);
+        assert!(sink.got().len() <= 1, "nothing comes after the end");
+    });
+}
+
+/// Suspended and resumed by one thread while another one offers: everything arrives.
+#[test]
+fn what_was_offered_while_suspended_arrives() {
+    for reactive in [false, true] {
+        let model = match reactive {
+            true => || suspended(true),
+            false => || suspended(false),
+        };
+        explore(model);
+    }
+}
+
+fn suspended(reactive: bool) {
+    let sink = Notes::new(|_| Outcome::Delivered);
+    let mut world = world(Qos::default(), Some(Arc::clone(&sink)), reactive);
+    let threads = world.serve();
+    let world = Arc::new(world);
+    let other = Arc::clone(&world);
+    let supplier = thread::spawn(move || other.offer(0..3));
+    world.outlet.lock().suspend(true);
+    thread::yield_now();
+    world.outlet.lock().suspend(false);
+    world.outlet.look();
+    supplier.join().unwrap();
+    assert!(world.outlet.drain(Cause::Detached, LONG));
+    assert_eq!(sink.got(), [0, 1, 2]);
+    finish(&world, threads);
+}

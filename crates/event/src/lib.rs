@@ -41,6 +41,7 @@ pub use filter::{
 pub use idl::{
     EventPayload, RtecEventData, rtec_base, rtec_event_channel_admin, rtec_event_comm, time_base,
 };
+pub use oxorb_delivery as delivery;
 pub use service::{POA_NAME, Served};
 pub use typed::{
     Channel, ConsumerEnd, Iter, JoinError, NameCollision, Names, PublishError, Publisher,

@@ -1,34 +1,23 @@
-//! One consumer: its filter, whether it takes events at present, and what became of them.
+//! One consumer while it is connected: its filter, its timers, and its queue if it has one.
 
-use std::panic::{self, AssertUnwindSafe};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use oxorb::{CompletionStatus, Interface, SystemException, SystemExceptionKind, minor};
+use oxorb_delivery::{Attributes, Cause, Counts, Outlet, Timer};
 
-use super::encoded::Outgoing;
+use super::encoded::{Outgoing, Set};
 use super::notice::Released;
-use super::options::ChannelOptions;
+use super::target::Target;
+use crate::TimeoutKind;
 use crate::filter::{Matched, Program, Progress, Trigger};
 use crate::rtec_event_channel_admin::ConsumerQos;
-use crate::rtec_event_comm::{PushConsumer, PushConsumerRef};
-
-/// Where the events of a consumer go.
-#[derive(Clone)]
-pub(crate) enum Consumer {
-    /// A servant of this process, without any message.
-    Local(Arc<dyn PushConsumer>),
-    /// An object; in this process or elsewhere.
-    Object(PushConsumerRef),
-}
+use crate::rtec_event_comm::Event;
 
 /// A consumer while it is connected.
 pub(crate) struct Connected {
     pub(super) number: u64,
-    consumer: Consumer,
-    /// The object, with a limit for calls; `None` for a servant of this process. Calls without a message need no limit, and
-    /// a reference without one.
-    timed: Option<PushConsumerRef>,
+    pub(super) target: Arc<Target>,
     qos: ConsumerQos,
     program: Program,
     /// For filters that remember.
@@ -37,43 +26,58 @@ pub(crate) struct Connected {
     suspended: Arc<AtomicBool>,
     /// Set once, when the consumer is disconnected or let go.
     over: AtomicBool,
-    /// In a row.
-    failures: AtomicU32,
-    pub(super) counts: ConsumerCounts,
+    /// `None`: events are delivered in the supplier's thread.
+    outlet: Option<Outlet<Arc<Set>>>,
+    timers: Vec<(TimeoutKind, Duration, Timer)>,
+    pub(super) matched: AtomicU64,
+    pub(super) held_back: AtomicU64,
 }
 
-/// What became of the events that a consumer's filter let pass.
-#[derive(Default)]
-pub(super) struct ConsumerCounts {
-    pub(super) matched: AtomicU64,
-    pub(super) delivered: AtomicU64,
-    pub(super) suspended: AtomicU64,
-    pub(super) failed: AtomicU64,
+/// What a consumer is made of.
+pub(super) struct Parts {
+    pub(super) number: u64,
+    pub(super) target: Arc<Target>,
+    pub(super) qos: ConsumerQos,
+    pub(super) program: Program,
+    pub(super) suspended: Arc<AtomicBool>,
+    pub(super) outlet: Option<Outlet<Arc<Set>>>,
+    /// One for each of the program's, in its order.
+    pub(super) timers: Vec<Timer>,
 }
 
 impl Connected {
-    pub(super) fn new(
-        number: u64,
-        consumer: Consumer,
-        qos: ConsumerQos,
-        program: Program,
-        suspended: Arc<AtomicBool>,
-        options: &ChannelOptions,
-    ) -> Connected {
+    pub(super) fn new(parts: Parts) -> Connected {
+        let program = parts.program;
+        let units = |units: u64| Duration::from_nanos(units.saturating_mul(100));
+        let kinds = program.timers().iter();
+        let kinds: Vec<_> = kinds
+            .map(|(kind, period)| (*kind, units(*period)))
+            .collect();
+        let timers = kinds.into_iter().zip(parts.timers);
         Connected {
-            number,
-            timed: match &consumer {
-                Consumer::Object(object) => Some(timed(object, options)),
-                Consumer::Local(_) => None,
-            },
-            consumer,
-            qos,
+            number: parts.number,
+            target: parts.target,
+            qos: parts.qos,
             progress: program.remembers().then(|| Mutex::new(program.progress())),
-            program,
-            suspended,
+            suspended: parts.suspended,
             over: AtomicBool::new(false),
-            failures: AtomicU32::new(0),
-            counts: ConsumerCounts::default(),
+            outlet: parts.outlet,
+            timers: timers
+                .map(|((kind, period), timer)| (kind, period, timer))
+                .collect(),
+            program,
+            matched: AtomicU64::new(0),
+            held_back: AtomicU64::new(0),
+        }
+    }
+
+    /// Starts the timers: their time begins when the consumer has connected.
+    pub(super) fn start(&self) {
+        for (kind, period, timer) in &self.timers {
+            match kind {
+                TimeoutKind::OneShot => timer.after(*period),
+                TimeoutKind::Interval | TimeoutKind::Deadline => timer.every(*period),
+            }
         }
     }
 
@@ -85,17 +89,39 @@ impl Connected {
         &self.qos
     }
 
-    pub(super) fn object(&self) -> Option<&PushConsumerRef> {
-        self.timed.as_ref()
-    }
-
     pub(super) fn is_suspended(&self) -> bool {
         self.suspended.load(Relaxed)
     }
 
-    /// Ends deliveries from now on; `false` if that was done before.
+    /// Returns what its queue counts; nothing without one.
+    pub(super) fn queue_counts(&self) -> Counts {
+        self.outlet.as_ref().map(Outlet::counts).unwrap_or_default()
+    }
+
+    /// Ends deliveries from now on; `false` if that was done before. What waits in the queue is dropped.
     pub(super) fn end(&self) -> bool {
+        if let Some(outlet) = &self.outlet {
+            outlet.detach();
+        }
+        for (_, _, timer) in &self.timers {
+            timer.stop();
+        }
         !self.over.swap(true, Relaxed)
+    }
+
+    /// Pushes the event of one of its timers.
+    pub(super) fn fire(&self, timer: usize) -> Result<(), Released> {
+        let Some((kind, _, _)) = self.timers.get(timer) else {
+            return Ok(());
+        };
+        let mut event = Event::default();
+        event.header.r#type = kind.event_type();
+        event.header.creation_time = crate::time::now();
+        let trigger = Trigger {
+            event: &event,
+            timer: Some(timer),
+        };
+        self.offer(trigger, &Outgoing::new(std::slice::from_ref(&event)))
     }
 
     /// Asks the filter about an event, and pushes what it lets pass.
@@ -106,7 +132,6 @@ impl Connected {
         &self,
         trigger: Trigger<'_>,
         outgoing: &Outgoing<'_>,
-        options: &ChannelOptions,
     ) -> Result<(), Released> {
         if self.over.load(Relaxed) {
             return Ok(());
@@ -122,76 +147,59 @@ impl Connected {
         };
         match matched {
             Matched::No => Ok(()),
-            Matched::Event => self.push(outgoing, options),
-            Matched::Set(events) => self.push(&Outgoing::new(&events), options),
+            Matched::Event => self.push(outgoing),
+            Matched::Set(events) => self.push(&Outgoing::new(&events)),
         }
     }
 
-    fn push(&self, outgoing: &Outgoing<'_>, options: &ChannelOptions) -> Result<(), Released> {
-        let events = outgoing.events().len() as u64;
-        self.counts.matched.fetch_add(events, Relaxed);
+    fn push(&self, outgoing: &Outgoing<'_>) -> Result<(), Released> {
+        let events = outgoing.events();
+        self.matched.fetch_add(events.len() as u64, Relaxed);
+        self.put_off_deadlines();
         if self.is_suspended() {
-            self.counts.suspended.fetch_add(events, Relaxed);
+            self.held_back.fetch_add(events.len() as u64, Relaxed);
             return Ok(());
         }
-        let pushed = match &self.consumer {
-            Consumer::Object(object) => {
-                outgoing.send(object, self.timed.as_ref().unwrap_or(object))
-            }
-            Consumer::Local(consumer) => {
-                let push = || consumer.push(outgoing.events());
-                panic::catch_unwind(AssertUnwindSafe(push)).map_err(|_| PANICKED)
-            }
-        };
-        match pushed {
-            Ok(()) => {
-                self.counts.delivered.fetch_add(events, Relaxed);
-                self.failures.store(0, Relaxed);
+        match &self.outlet {
+            None => self.target.push(events, outgoing.octets()).map(drop),
+            Some(outlet) => {
+                // What became of it, the queue counts.
+                let _ = outlet.offer(outgoing.set(), &about(events));
                 Ok(())
             }
-            Err(why) => {
-                self.counts.failed.fetch_add(events, Relaxed);
-                self.failed(why, options)
+        }
+    }
+
+    /// Deadlines begin anew with everything that is pushed.
+    fn put_off_deadlines(&self) {
+        for (kind, period, timer) in &self.timers {
+            if *kind == TimeoutKind::Deadline {
+                timer.every(*period);
             }
         }
     }
 
-    /// Notes a failure.
-    ///
-    /// # Errors
-    /// It was one too many.
-    pub(super) fn failed(
-        &self,
-        why: SystemException,
-        options: &ChannelOptions,
-    ) -> Result<(), Released> {
-        let failures = self.failures.fetch_add(1, Relaxed) + 1;
-        match why.kind {
-            SystemExceptionKind::ObjectNotExist => Err(Released::Gone),
-            _ if failures >= options.control.failures.max(1) => {
-                Err(Released::Failures(failures, why))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Tells the consumer that it is disconnected. What it answers does not matter.
-    pub(super) fn call_back(&self) {
-        let _ = panic::catch_unwind(AssertUnwindSafe(|| match &self.consumer {
-            Consumer::Local(consumer) => consumer.disconnect_push_consumer(),
-            Consumer::Object(object) => {
-                let object = self.timed.as_ref().unwrap_or(object);
-                object.disconnect_push_consumer()
-            }
-        }));
+    /// Returns the events that its queue dropped, in sets.
+    pub(super) fn dropped(&self) -> u64 {
+        let counts = self.queue_counts();
+        counts.dropped_in_all() - counts.dropped(Cause::Failed)
     }
 }
 
-/// Returns a reference whose calls take no longer than the channel lets them.
-pub(super) fn timed<I: Interface>(object: &I, options: &ChannelOptions) -> I {
-    I::from_ref(object.reference().with_timeout(options.call_timeout))
+/// What a queue goes by.
+fn about(events: &[Event]) -> Attributes {
+    let octets: usize = events
+        .iter()
+        .map(|event| event.data.payload.len() + OVERHEAD)
+        .sum();
+    let header = events.first().map(|event| event.header).unwrap_or_default();
+    Attributes {
+        source: u64::from(header.r#type.cast_unsigned()) << 32
+            | u64::from(header.source.cast_unsigned()),
+        octets: u32::try_from(octets).unwrap_or(u32::MAX),
+        ..Attributes::default()
+    }
 }
 
-/// What a local consumer that panics counts as.
-const PANICKED: SystemException =
-    SystemException::unknown(minor::unknown::SERVANT_PANICKED, CompletionStatus::Maybe);
+/// Octets of an event in a queue besides its payload.
+const OVERHEAD: usize = std::mem::size_of::<Event>();

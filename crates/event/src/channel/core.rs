@@ -5,9 +5,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use oxorb::{Interface, SystemException, SystemExceptionKind};
+use oxorb_delivery::{Dispatcher, Monotonic, Outlet, Qos, Timer, Timers};
 
-use super::consumer::{self, Connected};
+use super::consumer::Connected;
 use super::control::Rounds;
+use super::encoded::Set;
 use super::notice::{Notice, Released, Side};
 use super::observers::{self, Change, Listed, Observers, Watcher};
 use super::options::ChannelOptions;
@@ -15,7 +17,9 @@ use super::proxies::{ConsumerProxy, SupplierProxy};
 use super::refusal::ConnectError;
 use super::routes::Routes;
 use super::supplier::Supplying;
+use super::target::{self, Queued, Target};
 use crate::Names;
+use crate::filter::Program;
 use crate::rtec_event_channel_admin::{ConsumerQos, SupplierQos};
 
 type Log = Box<dyn Fn(&Notice) + Send + Sync>;
@@ -31,6 +35,17 @@ pub(crate) struct Core {
     log: OnceLock<Log>,
     rounds: Arc<Rounds>,
     names: Names,
+    /// `None`: events are delivered in the supplier's thread.
+    queues: Option<Queues>,
+    /// Started when a filter first needs one.
+    timers: Mutex<Option<Timers>>,
+}
+
+/// The queues of all consumers.
+pub(super) struct Queues {
+    pub(super) dispatcher: Dispatcher<Arc<Set>>,
+    /// Of each.
+    pub(super) qos: Qos,
 }
 
 #[derive(Default)]
@@ -42,7 +57,7 @@ struct Members {
 }
 
 impl Core {
-    pub(super) fn new(options: ChannelOptions) -> Core {
+    pub(super) fn new(options: ChannelOptions, queues: Option<Queues>) -> Core {
         Core {
             options,
             observers: Observers::default(),
@@ -52,6 +67,8 @@ impl Core {
             log: OnceLock::new(),
             rounds: Arc::default(),
             names: Names::default(),
+            queues,
+            timers: Mutex::default(),
         }
     }
 
@@ -104,9 +121,70 @@ impl Core {
         ))
     }
 
+    /// Makes the queue of a consumer, if there are any.
+    pub(super) fn outlet(
+        self: &Arc<Self>,
+        number: u64,
+        target: &Arc<Target>,
+    ) -> Result<Option<Outlet<Arc<Set>>>, ConnectError> {
+        let Some(queues) = &self.queues else {
+            return Ok(None);
+        };
+        let weak = Arc::downgrade(self);
+        let release = move |why| {
+            if let Some(core) = weak.upgrade() {
+                core.release_consumer(number, why);
+            }
+        };
+        let sink = Arc::new(Queued {
+            target: Arc::clone(target),
+            release: Box::new(release),
+        });
+        let outlet = queues.dispatcher.connect(sink, queues.qos.clone());
+        outlet.map(Some).map_err(ConnectError::Queue)
+    }
+
+    /// Makes the timers of a filter. They run in a thread of the channel.
+    pub(super) fn timers(
+        self: &Arc<Self>,
+        number: u64,
+        program: &Program,
+    ) -> Result<Vec<Timer>, ConnectError> {
+        if program.timers().is_empty() {
+            return Ok(Vec::new());
+        }
+        let limit = self.options.limits.timers;
+        let mut timers = self.timers.lock().unwrap_or_else(PoisonError::into_inner);
+        let timers = match &mut *timers {
+            Some(timers) => timers,
+            none => {
+                let started = Timers::start("event-timers", Arc::new(Monotonic), limit, None);
+                none.insert(started.map_err(|_| ConnectError::Thread)?)
+            }
+        };
+        let add = |timer| {
+            let weak = Arc::downgrade(self);
+            timers.add(move |_| {
+                if let Some(core) = weak.upgrade() {
+                    core.fire(number, timer);
+                }
+            })
+        };
+        let added: Result<Vec<_>, _> = (0..program.timers().len()).map(add).collect();
+        added.map_err(|_| ConnectError::Limit("timers", limit))
+    }
+
+    fn fire(self: &Arc<Self>, number: u64, timer: usize) {
+        let proxy = self.lock().consumers.get(&number).cloned();
+        let consumer = proxy.and_then(|proxy| proxy.connected());
+        if let Some(Err(why)) = consumer.map(|consumer| consumer.fire(timer)) {
+            self.release_consumer(number, why);
+        }
+    }
+
     /// Returns a reference whose calls take no longer than `call_timeout`.
     pub(crate) fn timed<I: oxorb::Interface>(&self, object: &I) -> I {
-        consumer::timed(object, &self.options)
+        target::timed(object, &self.options)
     }
 
     pub(crate) fn remove_observer(&self, handle: u32) -> bool {
@@ -202,8 +280,8 @@ impl Core {
     /// Asks each peer once, one after the other: a round takes `control.timeout` for each that does not answer.
     fn ask_all(self: &Arc<Self>) {
         for consumer in self.consumers() {
-            if let Some(Err(why)) = consumer.object().map(|object| self.ask(object))
-                && let Err(why) = consumer.failed(why, &self.options)
+            if let Some(Err(why)) = consumer.target.object().map(|object| self.ask(object))
+                && let Err(why) = consumer.target.failed(why)
             {
                 self.release_consumer(consumer.number, why);
             }
@@ -255,9 +333,13 @@ impl Core {
         drop(members);
         self.rounds.stop();
         self.observers.clear();
+        if let Some(queues) = &self.queues {
+            // What waits is delivered, within the time of one call.
+            queues.dispatcher.shut_down(self.options.call_timeout);
+        }
         for proxy in consumers.values() {
             if let Some(consumer) = proxy.close() {
-                consumer.call_back();
+                consumer.target.call_back();
             }
         }
         for proxy in suppliers.values().filter_map(Weak::upgrade) {

@@ -17,12 +17,15 @@ mod refusal;
 mod routes;
 mod statistics;
 mod supplier;
+mod target;
 
 use std::sync::Arc;
 
+use oxorb_delivery::{Dispatcher, DispatcherError, Plan, Qos};
+
 pub use connection::{ConsumerConnection, SupplierConnection};
-pub(crate) use consumer::Consumer;
 pub(crate) use core::Core;
+use core::Queues;
 pub use notice::{Notice, Released, Side};
 pub(crate) use observers::Watcher;
 pub use options::{ChannelOptions, Control, Limits};
@@ -30,6 +33,7 @@ pub(crate) use proxies::{ConsumerProxy, SupplierProxy};
 pub use refusal::{ConnectError, PushError};
 pub use statistics::{ConsumerStatistics, Statistics, SupplierStatistics};
 pub(crate) use supplier::Supplier;
+pub(crate) use target::Consumer;
 
 use crate::rtec_event_channel_admin::{ConsumerQos, Observer, SupplierQos};
 use crate::rtec_event_comm::{PushConsumer, PushSupplier};
@@ -78,8 +82,44 @@ impl EventChannel {
     /// Makes a channel for suppliers and consumers of this process; [`serve`](Self::serve) lets others in.
     pub fn new(options: ChannelOptions) -> EventChannel {
         EventChannel {
-            core: Arc::new(Core::new(options)),
+            core: Arc::new(Core::new(options, None)),
         }
+    }
+
+    /// Makes a channel that delivers from queues: one for each consumer, emptied by the threads of a plan. A consumer that
+    /// is slow, stopped or dead then costs its own queue, and never another consumer or a supplier. `queue` is the size and
+    /// policy of each; `batch` is 1.
+    ///
+    /// ```
+    /// use oxorb_event::delivery::{Plan, Qos, WhenFull};
+    /// use oxorb_event::{ChannelOptions, EventChannel, Publisher, Subscriber};
+    ///
+    /// let queue = Qos { events: 64, when_full: WhenFull::DropOldest, ..Qos::default() };
+    /// let channel = EventChannel::queued(ChannelOptions::default(), Plan::pool(2), queue)?;
+    /// let levels = Subscriber::<u32>::new(&channel, "level")?;
+    /// Publisher::<u32>::new(&channel, "level", "tank 1")?.publish(&7)?;
+    /// assert_eq!(levels.iter().next().unwrap().value, 7);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The threads do not start.
+    pub fn queued(
+        options: ChannelOptions,
+        plan: Plan,
+        queue: Qos,
+    ) -> Result<EventChannel, DispatcherError> {
+        let plan = Plan {
+            outlets: plan.outlets.max(options.limits.consumers),
+            ..plan
+        };
+        let queues = Queues {
+            dispatcher: Dispatcher::start(plan)?,
+            qos: Qos { batch: 1, ..queue },
+        };
+        Ok(EventChannel {
+            core: Arc::new(Core::new(options, Some(queues))),
+        })
     }
 
     pub(crate) fn core(&self) -> &Arc<Core> {

@@ -92,6 +92,9 @@ pub struct Limits {
     pub suppliers: usize,
     /// Observers. Default 64. Answer: `CANT_APPEND_OBSERVER`.
     pub observers: usize,
+    /// Timeouts in the filters of all consumers together. Default 10,000, at about 100 octets each. Answer: IMP_LIMIT,
+    /// minor `EVENT_PROXIES`.
+    pub timers: usize,
     /// Publications of one supplier. Default 1,024. Answer: IMP_LIMIT, minor `EVENT_TYPES`.
     pub publications: usize,
     /// Events of one push. Default 1,024. The set is dropped and counted as refused.
@@ -108,6 +111,7 @@ impl Default for Limits {
             consumers: 10_000,
             suppliers: 10_000,
             observers: 64,
+            timers: 10_000,
             publications: 1_024,
             events: 1_024,
             octets: 1 << 20,

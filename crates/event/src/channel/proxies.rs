@@ -3,13 +3,14 @@
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use super::consumer::{Connected, Consumer};
+use super::consumer::{Connected, Parts};
 use super::core::Core;
 use super::encoded::Outgoing;
 use super::notice::{Notice, Released, Side};
 use super::refusal::{ConnectError, PushError};
 use super::routes::Routes;
 use super::supplier::{Supplier, SupplierCounts, Supplying};
+use super::target::{Consumer, Target};
 use crate::filter::{Filter, Program, Trigger};
 use crate::rtec_event_channel_admin::{ConsumerQos, SupplierQos};
 use crate::rtec_event_comm::Event;
@@ -84,16 +85,17 @@ impl ConsumerProxy {
         let limits = &options.limits.filter;
         let filter = Filter::parse(&qos.dependencies, options.syntax, limits).map_err(refused)?;
         let is_object = matches!(consumer, Consumer::Object(_));
-        let suspended = Arc::clone(&self.suspended);
         let program = Program::new(&filter);
-        let connected = Connected::new(
-            self.number,
-            consumer,
-            qos.clone(),
+        let target = Arc::new(Target::new(consumer, options));
+        let connected = Arc::new(Connected::new(Parts {
+            number: self.number,
+            outlet: core.outlet(self.number, &target)?,
+            timers: core.timers(self.number, &program)?,
+            target,
+            qos: qos.clone(),
             program,
-            suspended,
-            options,
-        );
+            suspended: Arc::clone(&self.suspended),
+        }));
         let mut state = lock(&self.state);
         match &*state {
             State::Idle => {}
@@ -101,8 +103,9 @@ impl ConsumerProxy {
             State::Connected(_) => return Err(ConnectError::AlreadyConnected),
             State::Ended => return Err(ConnectError::Destroyed),
         }
-        *state = State::Connected(Arc::new(connected));
+        *state = State::Connected(Arc::clone(&connected));
         drop(state);
+        connected.start();
         core.consumers_changed(qos);
         if is_object {
             core.watch();
@@ -116,7 +119,7 @@ impl ConsumerProxy {
         };
         let connected = self.connected().ok_or(NotConnected)?;
         if self.end(&core) && core.options.disconnect_callbacks {
-            connected.call_back();
+            connected.target.call_back();
         }
         Ok(())
     }
@@ -236,7 +239,7 @@ impl SupplierProxy {
             let trigger = Trigger { event, timer: None };
             routes.each(&event.header, |consumer| {
                 asked += 1;
-                if let Err(why) = consumer.offer(trigger, &outgoing, &self.core.options) {
+                if let Err(why) = consumer.offer(trigger, &outgoing) {
                     self.core.release_consumer(consumer.number, why);
                 }
             });

@@ -14,6 +14,10 @@ pub enum ConnectError {
     AlreadyConnected,
     /// The channel has as many as it may: which field of [`Limits`](crate::Limits), and how many that is.
     Limit(&'static str, usize),
+    /// The queues take no more.
+    Queue(oxorb_delivery::ConnectError),
+    /// The system gives no thread for timers.
+    Thread,
     /// The channel was destroyed, or the proxy disconnected.
     Destroyed,
 }
@@ -31,6 +35,8 @@ impl fmt::Display for ConnectError {
                     "the channel takes at most {limit} {which} (Limits::{which})"
                 )
             }
+            ConnectError::Queue(why) => write!(f, "the consumer gets no queue: {why}"),
+            ConnectError::Thread => f.write_str("the system gives no thread for timers"),
             ConnectError::Destroyed => f.write_str("the channel or the proxy has ended"),
         }
     }

@@ -18,7 +18,7 @@ pub struct Statistics {
     pub observers: usize,
 }
 
-/// One consumer: `matched = delivered + suspended + failed` while nothing is on its way.
+/// One consumer: `matched = delivered + suspended + failed + dropped` while nothing is on its way.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ConsumerStatistics {
@@ -38,6 +38,10 @@ pub struct ConsumerStatistics {
     pub suspended: u64,
     /// Events dropped because the call failed.
     pub failed: u64,
+    /// Events dropped by the queue; a set that a conjunction collected counts once.
+    pub dropped: u64,
+    /// What the queue counts: fill, and drops by cause. All 0 without a queue.
+    pub queue: oxorb_delivery::Counts,
 }
 
 /// One supplier.
@@ -63,16 +67,18 @@ impl EventChannel {
     pub fn statistics(&self) -> Statistics {
         let core = self.core();
         let consumers = core.consumers().into_iter().map(|one| {
-            let counts = &one.counts;
+            let target = &one.target;
             ConsumerStatistics {
                 number: one.number,
-                reference: one.object().map(|it| it.reference().ior().clone()),
+                reference: target.object().map(|it| it.reference().ior().clone()),
                 is_gateway: one.qos().is_gateway,
                 is_suspended: one.is_suspended(),
-                matched: counts.matched.load(Relaxed),
-                delivered: counts.delivered.load(Relaxed),
-                suspended: counts.suspended.load(Relaxed),
-                failed: counts.failed.load(Relaxed),
+                matched: one.matched.load(Relaxed),
+                delivered: target.delivered.load(Relaxed),
+                suspended: one.held_back.load(Relaxed),
+                failed: target.failed.load(Relaxed),
+                dropped: one.dropped(),
+                queue: one.queue_counts(),
             }
         });
         let suppliers = core.supplier_proxies().into_iter().filter_map(|proxy| {

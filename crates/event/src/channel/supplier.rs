@@ -4,9 +4,10 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-use super::consumer::{Connected, timed};
+use super::consumer::Connected;
 use super::options::ChannelOptions;
 use super::refusal::PushError;
+use super::target::timed;
 use crate::rtec_event_channel_admin::SupplierQos;
 use crate::rtec_event_comm::{Event, PushSupplier, PushSupplierRef};
 

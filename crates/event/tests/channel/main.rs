@@ -3,6 +3,8 @@
 mod local;
 mod objects;
 mod observers;
+mod queued;
+mod timers;
 mod typed;
 
 use std::sync::{Arc, Condvar, Mutex};

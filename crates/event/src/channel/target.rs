@@ -1,0 +1,138 @@
+//! Where the events of one consumer go, whichever thread brings them.
+
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+
+use oxorb::{CompletionStatus, Interface, SystemException, SystemExceptionKind, minor};
+use oxorb_delivery::{Outcome, Sink};
+
+use super::encoded::{Octets, Set};
+use super::notice::Released;
+use super::options::ChannelOptions;
+use crate::rtec_event_comm::{Event, PushConsumer, PushConsumerRef};
+
+/// Who gets the events of a consumer.
+#[derive(Clone)]
+pub(crate) enum Consumer {
+    /// A servant of this process, without any message.
+    Local(Arc<dyn PushConsumer>),
+    /// An object; in this process or elsewhere.
+    Object(PushConsumerRef),
+}
+
+/// A consumer with what became of its events.
+pub(super) struct Target {
+    consumer: Consumer,
+    /// The object, with a limit for calls; `None` for a servant of this process. Calls without a message need no limit, and
+    /// a reference without one.
+    timed: Option<PushConsumerRef>,
+    /// Failures in a row that are one too many.
+    most: u32,
+    failures: AtomicU32,
+    pub(super) delivered: AtomicU64,
+    pub(super) failed: AtomicU64,
+}
+
+impl Target {
+    pub(super) fn new(consumer: Consumer, options: &ChannelOptions) -> Target {
+        Target {
+            timed: match &consumer {
+                Consumer::Object(object) => Some(timed(object, options)),
+                Consumer::Local(_) => None,
+            },
+            consumer,
+            most: options.control.failures.max(1),
+            failures: AtomicU32::new(0),
+            delivered: AtomicU64::new(0),
+            failed: AtomicU64::new(0),
+        }
+    }
+
+    pub(super) fn object(&self) -> Option<&PushConsumerRef> {
+        self.timed.as_ref()
+    }
+
+    /// Pushes a set to the consumer; `false`: that failed.
+    ///
+    /// # Errors
+    /// The consumer has to be let go.
+    pub(super) fn push(&self, events: &[Event], octets: &Octets) -> Result<bool, Released> {
+        let pushed = match (&self.consumer, &self.timed) {
+            (Consumer::Local(consumer), _) => {
+                let push = || consumer.push(events);
+                panic::catch_unwind(AssertUnwindSafe(push)).map_err(|_| PANICKED)
+            }
+            (Consumer::Object(object), timed) => {
+                octets.send(events, object, timed.as_ref().unwrap_or(object))
+            }
+        };
+        match pushed {
+            Ok(()) => {
+                self.delivered.fetch_add(events.len() as u64, Relaxed);
+                self.failures.store(0, Relaxed);
+                Ok(true)
+            }
+            Err(why) => {
+                self.failed.fetch_add(events.len() as u64, Relaxed);
+                self.failed(why).map(|()| false)
+            }
+        }
+    }
+
+    /// Notes a failure.
+    ///
+    /// # Errors
+    /// It was one too many.
+    pub(super) fn failed(&self, why: SystemException) -> Result<(), Released> {
+        let failures = self.failures.fetch_add(1, Relaxed) + 1;
+        match why.kind {
+            SystemExceptionKind::ObjectNotExist => Err(Released::Gone),
+            _ if failures >= self.most => Err(Released::Failures(failures, why)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Tells the consumer that it is disconnected. What it answers does not matter.
+    pub(super) fn call_back(&self) {
+        let call = || match (&self.consumer, &self.timed) {
+            (_, Some(object)) | (Consumer::Object(object), None) => {
+                object.disconnect_push_consumer()
+            }
+            (Consumer::Local(consumer), None) => consumer.disconnect_push_consumer(),
+        };
+        let _ = panic::catch_unwind(AssertUnwindSafe(call));
+    }
+}
+
+/// A target behind a queue.
+pub(super) struct Queued {
+    pub(super) target: Arc<Target>,
+    /// Lets the consumer go.
+    pub(super) release: Box<dyn Fn(Released) + Send + Sync>,
+}
+
+impl Sink<Arc<Set>> for Queued {
+    fn deliver(&self, sets: &[Arc<Set>]) -> Outcome {
+        for set in sets {
+            match self.target.push(&set.events, &set.octets) {
+                Ok(true) => {}
+                Ok(false) => return Outcome::Failed,
+                Err(why) => {
+                    (self.release)(why);
+                    return Outcome::Gone;
+                }
+            }
+        }
+        Outcome::Delivered
+    }
+}
+
+/// Returns a reference whose calls take no longer than the channel lets them.
+pub(super) fn timed<I: Interface>(object: &I, options: &ChannelOptions) -> I {
+    I::from_ref(object.reference().with_timeout(options.call_timeout))
+}
+
+/// What a local consumer that panics counts as.
+const PANICKED: SystemException =
+    SystemException::unknown(minor::unknown::SERVANT_PANICKED, CompletionStatus::Maybe);

@@ -216,7 +216,7 @@ impl ShmLink {
                 break;
             }
         }
-        while let Some(left) = clock.left(spin + SLICE) {
+        while let Some(left) = clock.left(SLICE) {
             if let Some(found) = self.look()? {
                 return Ok(found);
             }

@@ -82,6 +82,8 @@ pub(crate) struct Server {
 struct Place {
     /// With at most so many descriptors.
     descriptors: Option<u32>,
+    /// With at most so many kilobytes of addresses.
+    addresses: Option<u64>,
     /// On this host of a [`World`](world::World); otherwise beside the test.
     host: Option<String>,
 }
@@ -97,6 +99,15 @@ impl Server {
     pub(crate) fn with_descriptors(most: u32, settings: &[(&str, &str)]) -> Server {
         let place = Place {
             descriptors: Some(most),
+            ..Place::default()
+        };
+        Server::at(place, settings)
+    }
+
+    /// Starts a server as [`start`](Server::start) does, with at most so many kilobytes of addresses.
+    pub(crate) fn with_addresses(most: u64, settings: &[(&str, &str)]) -> Server {
+        let place = Place {
+            addresses: Some(most),
             ..Place::default()
         };
         Server::at(place, settings)
@@ -180,6 +191,13 @@ impl Server {
         let port = self.address().port();
         let started = run(&self.settings, &self.place, port, &self.journal);
         (self.process, self.ior) = started;
+    }
+
+    /// Ends it, and returns all that it wrote.
+    pub(crate) fn stop_and_tell(mut self) -> String {
+        self.kill();
+        let lines = self.process.output().iter();
+        lines.map(|line| format!("{}\n", line.text)).collect()
     }
 
     pub(crate) fn kill(&mut self) {
@@ -285,6 +303,17 @@ fn run(
             let mut shell = Command::new("sh");
             shell
                 .args(["-c", &format!("ulimit -n {most}; exec \"$0\" \"$@\"")])
+                .arg(test.get_program())
+                .args(test.get_args());
+            shell
+        }
+        Place {
+            addresses: Some(most),
+            ..
+        } => {
+            let mut shell = Command::new("sh");
+            shell
+                .args(["-c", &format!("ulimit -v {most}; exec \"$0\" \"$@\"")])
                 .arg(test.get_program())
                 .args(test.get_args());
             shell

@@ -4,6 +4,7 @@
 mod call;
 mod completions;
 mod demo;
+mod event;
 mod explain;
 mod idl;
 mod ifr;
@@ -71,6 +72,9 @@ enum Command {
     /// Schedule operations: check, analyse, simulate, plot, and emit their priorities
     #[command(subcommand)]
     Sched(sched::Command),
+    /// Push and receive events, watch channels, record and replay
+    #[command(subcommand)]
+    Event(event::Command),
     /// Reach an object, and measure how long its answers take
     Ping(ping::Args),
     /// Say what a system exception means and what to do about it
@@ -101,6 +105,7 @@ fn main() -> ExitCode {
         Command::Call(args) => call::run(args),
         Command::Serve(args) => serve::run(args),
         Command::Sched(command) => sched::run(command),
+        Command::Event(command) => event::run(command),
         Command::Ping(args) => ping::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Completions(args) => completions::run(args),

@@ -1,0 +1,149 @@
+//! Finding a channel, and connecting to it.
+
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use oxorb::{Interface, Orb, ResolveError};
+use oxorb_event::rtec_event_channel_admin::{
+    EventChannelRef, ProxyPushConsumerRef, ProxyPushSupplierRef,
+};
+use oxorb_event::rtec_event_comm::{Event, EventHeader, PushConsumerRef};
+use oxorb_event::{Filter, INITIAL_NAME, asks_for, publishes};
+
+use crate::orb::with_args;
+use crate::output::{Failed, because};
+
+/// Options of the channel.
+#[derive(clap::Args)]
+pub(super) struct At {
+    /// Event channel: IOR:, corbaloc:, corbaname: or file:. Unless given it is -ORBInitRef EventService=URL, or else what
+    /// the Naming Service has under the name EventService
+    #[arg(long, value_name = "URL")]
+    at: Option<String>,
+    /// Milliseconds that a connection or a call may take
+    #[arg(long, default_value_t = 5000, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..))]
+    timeout: u64,
+}
+
+/// A channel, and the ORB that calls it.
+pub(super) struct Channel {
+    orb: Orb,
+    object: EventChannelRef,
+}
+
+impl At {
+    /// Finds the channel. The ORB that calls it listens nowhere.
+    pub(super) fn connect(&self) -> Result<Channel, Failed> {
+        let timeout = Duration::from_millis(self.timeout);
+        let builder = Orb::builder()
+            .connect_timeout(timeout)
+            .round_trip_timeout(timeout);
+        let orb = with_args(builder).build()?;
+        let object = self.find(&orb).map_err(|why| {
+            because(format!(
+                "{why}\nwhere is the event channel? Say it with --at URL or -ORBInitRef {INITIAL_NAME}=URL; `oxorb event serve` starts one"
+            ))
+        })?;
+        Ok(Channel { orb, object })
+    }
+
+    fn find(&self, orb: &Orb) -> Result<EventChannelRef, String> {
+        let said = |error: ResolveError| error.to_string();
+        if let Some(url) = &self.at {
+            return orb.resolve(url).map_err(said);
+        }
+        match orb.resolve(&format!("corbaloc:rir:/{INITIAL_NAME}")) {
+            Err(ResolveError::UnknownName { .. }) => {
+                let names = crate::name::usual(orb).map_err(said)?;
+                names
+                    .resolve(INITIAL_NAME)
+                    .map_err(|error| error.to_string())
+            }
+            found => found.map_err(said),
+        }
+    }
+}
+
+impl Channel {
+    pub(super) fn orb(&self) -> &Orb {
+        &self.orb
+    }
+
+    pub(super) fn object(&self) -> &EventChannelRef {
+        &self.object
+    }
+
+    /// Returns the reference, for people.
+    pub(super) fn url(&self) -> String {
+        let url = self.object.to_corbaloc();
+        url.unwrap_or_else(|| self.object.to_ior())
+    }
+
+    /// Connects a supplier of these types and sources; 0 stands for any.
+    pub(super) fn supply(
+        &self,
+        publications: &[(i32, i32)],
+    ) -> Result<ProxyPushConsumerRef, Failed> {
+        let qos = publishes(publications.iter().copied());
+        let suppliers = self
+            .object
+            .for_suppliers()
+            .map_err(|why| self.failed(why))?;
+        let proxy = suppliers.ok_or_else(nil)?.obtain_push_consumer();
+        let proxy = proxy.map_err(|why| self.failed(why))?.ok_or_else(nil)?;
+        let connected = proxy.connect_push_supplier(None, &qos);
+        connected.map_err(|why| self.failed(why))?;
+        Ok(proxy)
+    }
+
+    /// Connects a consumer with a filter.
+    pub(super) fn consume(
+        &self,
+        consumer: &PushConsumerRef,
+        filter: &Filter,
+    ) -> Result<ProxyPushSupplierRef, Failed> {
+        let qos = asks_for(filter);
+        let consumers = self
+            .object
+            .for_consumers()
+            .map_err(|why| self.failed(why))?;
+        let proxy = consumers.ok_or_else(nil)?.obtain_push_supplier();
+        let proxy = proxy.map_err(|why| self.failed(why))?.ok_or_else(nil)?;
+        let connected = proxy.connect_push_consumer(Some(consumer), &qos);
+        connected.map_err(|why| self.failed(why))?;
+        Ok(proxy)
+    }
+
+    pub(super) fn failed(&self, why: impl std::fmt::Display) -> Failed {
+        because(format!("the event channel {}: {why}", self.url()))
+    }
+}
+
+/// Returns what disconnects when the process is asked to end: SIGINT, SIGTERM.
+pub(super) fn end_of_process() -> Result<Receiver<()>, Failed> {
+    let orb = Orb::builder().build()?;
+    orb.shutdown_on_signal()?;
+    let (until, end) = channel();
+    std::thread::spawn(move || {
+        orb.run();
+        drop(until);
+    });
+    Ok(end)
+}
+
+fn nil() -> Failed {
+    because("the event channel answered with a nil reference: it serves no consumers or suppliers")
+}
+
+/// Returns an event that stands for a type and a source.
+pub(super) fn event_of(kind: i32, source: i32) -> Event {
+    let header = EventHeader {
+        r#type: kind,
+        source,
+        ..EventHeader::default()
+    };
+    Event {
+        header,
+        ..Event::default()
+    }
+}

@@ -1,0 +1,52 @@
+//! `oxorb event`: channels of events, and what is done with them from outside.
+
+mod channel;
+mod consumer;
+mod filter;
+mod publish;
+mod record;
+mod replay;
+mod schema;
+mod serve;
+mod stat;
+mod statistics;
+mod subscribe;
+mod time;
+mod topic;
+mod value;
+
+use crate::output::Done;
+
+/// Verbs of `oxorb event`.
+#[derive(clap::Subcommand)]
+pub(crate) enum Command {
+    /// Serve event channels
+    Serve(serve::Args),
+    /// Push events
+    #[command(name = "pub")]
+    Publish(publish::Args),
+    /// Print events as they come, and how long they took
+    #[command(name = "sub")]
+    Subscribe(subscribe::Args),
+    /// List the suppliers and consumers of a server's channels
+    Ls(stat::ListArgs),
+    /// Show what goes through channels, live
+    Stat(stat::WatchArgs),
+    /// Record events in an MCAP file, which existing viewers open
+    Record(record::Args),
+    /// Push the events of a recording again
+    Replay(replay::Args),
+}
+
+/// Runs one verb.
+pub(crate) fn run(command: Command) -> Done {
+    match command {
+        Command::Serve(args) => serve::run(&args),
+        Command::Publish(args) => publish::run(&args),
+        Command::Subscribe(args) => subscribe::run(&args),
+        Command::Ls(args) => stat::list(&args),
+        Command::Stat(args) => stat::watch(&args),
+        Command::Record(args) => record::run(&args),
+        Command::Replay(args) => replay::run(&args),
+    }
+}

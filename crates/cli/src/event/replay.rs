@@ -1,0 +1,180 @@
+//! `oxorb event replay`: events of a recording, pushed again.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::PathBuf;
+use std::sync::mpsc::Receiver;
+use std::time::{Duration, Instant};
+
+use oxorb::Printable;
+use oxorb_event::rtec_event_channel_admin::ProxyPushConsumerRef;
+use oxorb_mcap::{Ending, Playback};
+use serde_json::json;
+
+use super::channel::{At, Channel, end_of_process};
+use super::publish::sleep_until;
+use super::time;
+use super::topic::to_event;
+use crate::output::{BAD, Done, Failed, Format, because, print, print_line};
+
+/// Arguments of `oxorb event replay`.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Events are pushed in the order of the file, at the times they were recorded at, with a new time of \
+    creation. A recording that ends early, as of a process that was killed, is replayed up to where it ends.\n\nExamples:\n  \
+    oxorb event replay run.mcap\n  \
+    oxorb event replay run.mcap --speed 10\n  \
+    oxorb event replay run.mcap --step --at corbaloc::host:2811/EventService"
+)]
+pub(crate) struct Args {
+    /// MCAP file of `oxorb event record`
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    #[command(flatten)]
+    at: At,
+    /// Speed, as a multiple of that of the recording; 0: as fast as the channel takes the events
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = speed)]
+    speed: f64,
+    /// Push the next event after each line of standard input (Enter)
+    #[arg(long, conflicts_with = "speed")]
+    step: bool,
+    /// Output format
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+pub(super) fn run(args: &Args) -> Done {
+    let name = args.file.display().to_string();
+    let within = |why: &dyn std::fmt::Display| because(format!("{name}: {why}"));
+    let file = File::open(&args.file).map_err(|error| within(&error))?;
+    let mut playback = Playback::new(BufReader::new(file)).map_err(|error| within(&error))?;
+    let channel = args.at.connect()?;
+    let end = end_of_process()?;
+    // Any type and source: the file is not read twice.
+    let proxy = channel.supply(&[(0, 0)])?;
+    let mut replayed = Replayed::default();
+    let done = push_all(args, &mut playback, (&channel, &proxy), &end, &mut replayed);
+    let gone = proxy.disconnect_push_consumer();
+    done.map_err(|failed| match failed {
+        Stopped::File(why) => within(&why),
+        Stopped::Channel(failed) => failed,
+    })?;
+    gone.map_err(|why| channel.failed(why))?;
+    told(args, &replayed, playback.ending())
+}
+
+/// What was done.
+#[derive(Default)]
+struct Replayed {
+    events: u64,
+    /// Messages of other topics.
+    skipped: u64,
+}
+
+/// Reason to end early.
+enum Stopped {
+    File(String),
+    Channel(Failed),
+}
+
+fn push_all(
+    args: &Args,
+    playback: &mut Playback<BufReader<File>>,
+    (channel, proxy): (&Channel, &ProxyPushConsumerRef),
+    end: &Receiver<()>,
+    replayed: &mut Replayed,
+) -> Result<(), Stopped> {
+    let mut clock = None;
+    let mut number = 0u64;
+    loop {
+        let message = playback.next_message();
+        let message = message.map_err(|error| Stopped::File(error.to_string()))?;
+        let Some(message) = message else {
+            return Ok(());
+        };
+        number += 1;
+        let event = to_event(message.topic, message.data).map_err(|why| {
+            Stopped::File(format!(
+                "message {number} ({}): {why}",
+                Printable(&message.topic.name)
+            ))
+        })?;
+        let Some(mut event) = event else {
+            replayed.skipped += 1;
+            continue;
+        };
+        let (start, first) = *clock.get_or_insert((Instant::now(), message.log_time));
+        let go = match args.step {
+            true => step(args, &event.header, message.data.len()).map_err(Stopped::Channel)?,
+            false => {
+                let since = Duration::from_nanos(message.log_time.saturating_sub(first));
+                let due = match args.speed == 0.0 {
+                    true => Duration::ZERO,
+                    false => Duration::try_from_secs_f64(since.as_secs_f64() / args.speed)
+                        .unwrap_or(Duration::MAX),
+                };
+                let due = start.checked_add(due);
+                due.is_some_and(|due| sleep_until(due, end))
+            }
+        };
+        if !go {
+            return Ok(());
+        }
+        event.header.creation_time = time::now();
+        let pushed = proxy.push(std::slice::from_ref(&event));
+        pushed.map_err(|why| Stopped::Channel(channel.failed(why)))?;
+        replayed.events += 1;
+    }
+}
+
+/// Shows the event that comes next, and waits for a line. `false`: there is none.
+fn step(
+    args: &Args,
+    header: &oxorb_event::rtec_event_comm::EventHeader,
+    octets: usize,
+) -> Result<bool, Failed> {
+    let (kind, source) = (header.r#type, header.source);
+    match args.format {
+        Format::Text => print(format_args!(
+            "next: {kind}/{source}, {octets} octets; Enter pushes it "
+        ))?,
+        Format::Json => {
+            print_line(&json!({"event": "next", "type": kind, "source": source, "octets": octets}))?
+        }
+    }
+    let mut line = String::new();
+    let read = std::io::stdin().read_line(&mut line);
+    Ok(read.map_err(because)? > 0)
+}
+
+fn told(args: &Args, replayed: &Replayed, ending: Option<&Ending>) -> Done {
+    let Replayed { events, skipped } = replayed;
+    let cut_off = ending == Some(&Ending::CutOff);
+    match args.format {
+        Format::Json => print_line(&json!({
+            "event": "replayed",
+            "events": events,
+            "skipped": skipped,
+            "cut_off": cut_off,
+        })),
+        Format::Text => {
+            print(format_args!("replayed {events} events\n"))?;
+            if *skipped > 0 {
+                anstream::eprintln!(
+                    "{BAD}skipped{BAD:#} {skipped} messages of topics that are not of events"
+                );
+            }
+            if cut_off {
+                anstream::eprintln!("the recording was not finished: the file ends in the middle");
+            }
+            Ok(())
+        }
+    }
+}
+
+fn speed(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(speed) if speed >= 0.0 && speed.is_finite() => Ok(speed),
+        _ => Err("expected a number from 0".to_owned()),
+    }
+}

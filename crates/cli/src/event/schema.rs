@@ -1,0 +1,256 @@
+//! Types as IDL that viewers of recordings read: modules, structs, unions, enums and typedefs.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use oxorb_dynamic::{Label, Shape, TcKind, TypeCode, TypeRef};
+
+/// Name of the struct around a value that is not a struct itself. Its CDR is that of the value.
+const WRAPPED: &str = "Value";
+
+/// A type as IDL.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct InIdl {
+    /// Scoped name of the struct.
+    pub(super) name: String,
+    /// Its declaration, after those of all types it is made of.
+    pub(super) text: String,
+}
+
+/// Returns the declaration of a type. `None` for one that recordings cannot hold as viewers read them: with references,
+/// values, anys, wide text, fixed-point or long double numbers, or members without names.
+pub(super) fn idl_of(ty: &TypeCode) -> Option<InIdl> {
+    let mut writer = Writer::default();
+    let ty = ty.as_ref();
+    let name = match ty.resolved().shape() {
+        Shape::Struct => writer.mention(ty.resolved())?,
+        _ => {
+            let (of, dimensions) = writer.declarator(ty)?;
+            let _ = writeln!(
+                writer.text,
+                "struct {WRAPPED} {{\n    {of} value{dimensions};\n}};"
+            );
+            WRAPPED.to_owned()
+        }
+    };
+    Some(InIdl {
+        name: name.trim_start_matches("::").to_owned(),
+        text: writer.text,
+    })
+}
+
+/// Types in types that are followed; a type code that is nested deeper is not written.
+const DEPTH: usize = 64;
+
+#[derive(Default)]
+struct Writer {
+    text: String,
+    declared: BTreeSet<String>,
+    depth: usize,
+}
+
+impl Writer {
+    /// Returns the words for a type before a name and the dimensions after it, once it is declared.
+    fn declarator(&mut self, ty: TypeRef<'_>) -> Option<(String, String)> {
+        self.depth += 1;
+        if self.depth > DEPTH {
+            return None;
+        }
+        let words = match ty.shape() {
+            Shape::Array { element, length } => {
+                let (of, dimensions) = self.declarator(element)?;
+                self.depth -= 1;
+                return Some((of, format!("[{length}]{dimensions}")));
+            }
+            Shape::Simple(
+                kind @ (TcKind::Short
+                | TcKind::Long
+                | TcKind::Ushort
+                | TcKind::Ulong
+                | TcKind::Float
+                | TcKind::Double
+                | TcKind::Boolean
+                | TcKind::Char
+                | TcKind::Octet
+                | TcKind::Longlong
+                | TcKind::Ulonglong),
+            ) => kind.idl().to_owned(),
+            Shape::String { bound: None } => "string".to_owned(),
+            Shape::String { bound: Some(bound) } => format!("string<{bound}>"),
+            Shape::Sequence { element, bound } => {
+                let (of, dimensions) = self.declarator(element)?;
+                // A sequence of arrays needs a name for the array, which an alias has; the alias was written out.
+                if !dimensions.is_empty() {
+                    return None;
+                }
+                match bound {
+                    None => format!("sequence<{of}>"),
+                    Some(bound) => format!("sequence<{of}, {bound}>"),
+                }
+            }
+            Shape::Alias(_) | Shape::Struct | Shape::Enum | Shape::Union { .. } => {
+                self.mention(ty)?
+            }
+            _ => return None,
+        };
+        self.depth -= 1;
+        Some((words, String::new()))
+    }
+
+    /// Returns the full name of a type that has one, once it is declared.
+    fn mention(&mut self, ty: TypeRef<'_>) -> Option<String> {
+        let scoped = scoped(ty)?;
+        let full = format!("::{}", scoped.join("::"));
+        if !self.declared.insert(full.clone()) {
+            return Some(full);
+        }
+        let (name, modules) = scoped.split_last()?;
+        let body = self.body(ty, name)?;
+        for module in modules {
+            let _ = write!(self.text, "module {module} {{ ");
+        }
+        self.text.push_str(&body);
+        self.text.push_str(&" };".repeat(modules.len()));
+        self.text.push('\n');
+        Some(full)
+    }
+
+    fn body(&mut self, ty: TypeRef<'_>, name: &str) -> Option<String> {
+        let mut out = String::new();
+        match ty.shape() {
+            Shape::Alias(of) => {
+                let (of, dimensions) = self.declarator(of)?;
+                let _ = write!(out, "typedef {of} {name}{dimensions};");
+            }
+            Shape::Enum => {
+                let names = ty.enumerators().iter();
+                let names: Option<Vec<&str>> = names.map(|name| identifier(name)).collect();
+                let _ = write!(out, "enum {name} {{ {} }};", names?.join(", "));
+            }
+            Shape::Struct => {
+                let _ = writeln!(out, "struct {name} {{");
+                for member in ty.members() {
+                    let (of, dimensions) = self.declarator(member.ty)?;
+                    let _ = writeln!(out, "    {of} {}{dimensions};", identifier(member.name)?);
+                }
+                out.push_str("};");
+            }
+            Shape::Union { discriminator, .. } => {
+                let (by, _) = self.declarator(discriminator)?;
+                let _ = writeln!(out, "union {name} switch ({by}) {{");
+                for member in ty.members() {
+                    let label = match member.label? {
+                        Label::Default => "default".to_owned(),
+                        Label::Value(value) => format!("case {}", label(discriminator, value)?),
+                    };
+                    let (of, dimensions) = self.declarator(member.ty)?;
+                    let name = identifier(member.name)?;
+                    let _ = writeln!(out, "    {label}: {of} {name}{dimensions};");
+                }
+                out.push_str("};");
+            }
+            _ => return None,
+        }
+        Some(out)
+    }
+}
+
+/// Returns a label as IDL writes it.
+fn label(discriminator: TypeRef<'_>, value: i128) -> Option<String> {
+    let resolved = discriminator.resolved();
+    match resolved.shape() {
+        Shape::Enum => {
+            let enumerators = resolved.enumerators();
+            let name = enumerators.get(usize::try_from(value).ok()?)?;
+            let mut scoped = scoped(resolved)?;
+            *scoped.last_mut()? = identifier(name)?.to_owned();
+            Some(format!("::{}", scoped.join("::")))
+        }
+        Shape::Simple(TcKind::Boolean) => {
+            Some(if value == 0 { "FALSE" } else { "TRUE" }.to_owned())
+        }
+        Shape::Simple(TcKind::Char) => {
+            let c = char::from_u32(u32::try_from(value).ok()?)?;
+            (c.is_ascii_graphic() && !matches!(c, '\'' | '\\')).then(|| format!("'{c}'"))
+        }
+        Shape::Simple(_) => Some(value.to_string()),
+        _ => None,
+    }
+}
+
+/// Returns the scoped name of a type: that of its repository id where this is one of IDL, which has the prefix before it.
+fn scoped(ty: TypeRef<'_>) -> Option<Vec<String>> {
+    let name = identifier(ty.name()?)?;
+    let id = ty.id().and_then(|id| id.strip_prefix("IDL:"));
+    let path = id.and_then(|id| id.rsplit_once(':')).map(|(path, _)| path);
+    let Some(path) = path.filter(|path| path.rsplit('/').next() == Some(name)) else {
+        return Some(vec![name.to_owned()]);
+    };
+    // A prefix is a part with a point.
+    let parts = path.split('/').filter(|part| !part.contains('.'));
+    parts
+        .map(|part| identifier(part).map(str::to_owned))
+        .collect()
+}
+
+fn identifier(name: &str) -> Option<&str> {
+    let mut chars = name.chars();
+    let starts = chars
+        .next()
+        .is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
+    (starts && chars.all(|c| c.is_ascii_alphanumeric() || c == '_')).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_type_stands_after_all_that_it_is_made_of() {
+        let text = b"module plant {
+            enum Liquid { WATER, OIL };
+            typedef double Point[2];
+            union Level switch (Liquid) { case WATER: long cm; default: Point at; };
+            struct Tank { string<8> name; sequence<Level> levels; Point corners[3]; Liquid kind; };
+        };";
+        let files = oxorb_idl::source::Memory([("a.idl".into(), text.to_vec())].into());
+        let files = oxorb_idl::source::SourceMap::new(files);
+        let compiled = oxorb_idl::compile_from(files, &["a.idl"], &Default::default()).unwrap();
+        let tank = oxorb_idltypes::Types::new(compiled.model)
+            .by_name("plant::Tank")
+            .unwrap();
+        let idl = idl_of(&tank).unwrap();
+        assert_eq!(idl.name, "plant::Tank");
+        let files =
+            oxorb_idl::source::Memory([("b.idl".into(), idl.text.clone().into_bytes())].into());
+        let files = oxorb_idl::source::SourceMap::new(files);
+        let again = oxorb_idl::compile_from(files, &["b.idl"], &Default::default());
+        let again =
+            again.unwrap_or_else(|failed| panic!("{}\n{}", failed.report.text(false), idl.text));
+        let again = oxorb_idltypes::Types::new(again.model)
+            .by_name("plant::Tank")
+            .unwrap();
+        assert_eq!(again, tank, "{}", idl.text);
+    }
+
+    #[test]
+    fn what_is_no_struct_is_wrapped_and_what_viewers_cannot_read_is_none() {
+        let idl = idl_of(&TypeCode::array(TypeCode::DOUBLE, 3)).unwrap();
+        assert_eq!(
+            (&*idl.name, &*idl.text),
+            ("Value", "struct Value {\n    double value[3];\n};\n")
+        );
+        for unreadable in [
+            TypeCode::WSTRING,
+            TypeCode::sequence(TypeCode::ANY),
+            TypeCode::structure("IDL:S:1.0", "S", [("not a name", TypeCode::LONG)]),
+        ] {
+            assert_eq!(idl_of(&unreadable), None);
+        }
+        let mut deep = TypeCode::LONG;
+        for _ in 0..100 {
+            deep = TypeCode::sequence(deep);
+        }
+        assert_eq!(idl_of(&deep), None);
+    }
+}

@@ -1,0 +1,173 @@
+//! `oxorb event serve`: event channels.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use oxorb::{Interface as _, Orb, Printable};
+use oxorb_event::{ChannelOptions, Control, EventChannel, INITIAL_NAME, Limits, Served};
+use serde_json::json;
+
+use super::statistics::idl::EventStatisticsRef;
+use super::statistics::{OBJECT, Statistics};
+use crate::listening::{Access, Listening, urls};
+use crate::orb::with_args;
+use crate::output::{Done, Format, because, print, print_line};
+
+/// Arguments of `oxorb event serve`.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Suppliers and consumers of TAO's real-time event service use it as it is: each channel is an object \
+    RtecEventChannelAdmin::EventChannel, at corbaloc::HOST:PORT/NAME. `oxorb event ls` and `stat` show who is connected.\n\n\
+    Examples:\n  \
+    oxorb event serve --port 2811\n  \
+    oxorb event serve --bind -ORBInitRef NameService=corbaloc::host:2809/NameService\n  \
+    oxorb event serve --host 0.0.0.0 --port 2811 sensors alarms -ORBAccess 'allow 10.0.0.0/8'"
+)]
+pub(crate) struct Args {
+    /// Names of the channels
+    #[arg(value_name = "NAME", default_values_t = [INITIAL_NAME.to_owned()])]
+    names: Vec<String>,
+    /// Where to listen; references outlive the process if it is always the same. 0: the system chooses
+    #[arg(long, default_value_t = 0)]
+    port: u16,
+    #[command(flatten)]
+    listening: Listening,
+    /// Bind each channel in the Naming Service under its name until the server ends
+    #[arg(long)]
+    bind: bool,
+    /// Also write the reference of the first channel to FILE
+    #[arg(long, value_name = "FILE")]
+    ior_file: Option<PathBuf>,
+    /// Most consumers of each channel
+    #[arg(long, value_name = "N", default_value_t = Limits::default().consumers)]
+    max_consumers: usize,
+    /// Most suppliers of each channel
+    #[arg(long, value_name = "N", default_value_t = Limits::default().suppliers)]
+    max_suppliers: usize,
+    /// Most octets of payload in one push
+    #[arg(long, value_name = "OCTETS", default_value_t = Limits::default().octets)]
+    max_octets: usize,
+    /// Milliseconds that a call to a consumer may take
+    #[arg(long, value_name = "MS", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
+    call_timeout: u64,
+    /// Seconds between two rounds of asking consumers and suppliers whether they exist; 0: none is asked
+    #[arg(long, value_name = "S", default_value_t = 5)]
+    ping: u64,
+    /// Let a consumer or supplier that connects again take the place of the connection before
+    #[arg(long)]
+    reconnect: bool,
+    /// Write the times of receipt and delivery into the header of each event
+    #[arg(long)]
+    timestamps: bool,
+    /// Output format; JSON is one line when it serves, and one for each peer that is let go
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Serves until the process is ended.
+pub(super) fn run(args: &Args) -> Done {
+    let builder = args.listening.at(Orb::builder(), args.port);
+    let orb = with_args(builder.listen_late()).build()?;
+    let mut served = Vec::new();
+    for name in &args.names {
+        let channel = EventChannel::new(args.options());
+        let (format, of) = (args.format, name.clone());
+        channel.log(move |notice| told(format, &of, &notice.to_string()));
+        let serving = channel.serve(&orb, name);
+        served.push((
+            name.clone(),
+            serving.map_err(|why| because(format!("{name}: {why}")))?,
+        ));
+    }
+    let served = Arc::new(served);
+    let statistics: EventStatisticsRef = orb.root_poa().activate(Statistics(served.clone()))?;
+    orb.bind(OBJECT, &statistics);
+    orb.root_poa().manager().activate()?;
+    if let Some(file) = &args.ior_file {
+        let ior = served[0].1.reference().to_ior();
+        std::fs::write(file, ior)
+            .map_err(|error| because(format!("{}: {error}", file.display())))?;
+    }
+    if args.bind {
+        bind(&orb, &served)?;
+    }
+    ready(args, &orb, &served)?;
+    orb.shutdown_on_signal()?;
+    orb.run();
+    Ok(())
+}
+
+impl Args {
+    fn options(&self) -> ChannelOptions {
+        ChannelOptions {
+            consumer_reconnect: self.reconnect,
+            supplier_reconnect: self.reconnect,
+            timestamps: self.timestamps,
+            call_timeout: Duration::from_millis(self.call_timeout),
+            control: Control {
+                period: (self.ping > 0).then(|| Duration::from_secs(self.ping)),
+                ..Control::default()
+            },
+            limits: Limits {
+                consumers: self.max_consumers,
+                suppliers: self.max_suppliers,
+                octets: self.max_octets,
+                ..Limits::default()
+            },
+            ..ChannelOptions::default()
+        }
+    }
+}
+
+fn bind(orb: &Orb, served: &[(String, Served)]) -> Done {
+    let names = crate::name::usual(orb).map_err(|error| {
+        because(format!(
+            "{error}\nthe channels cannot be bound: where is the name server? Say it with -ORBInitRef NameService=URL; \
+             `oxorb name serve` starts one"
+        ))
+    })?;
+    for (name, served) in served {
+        names.register(orb, name.as_str(), served.reference())?;
+    }
+    Ok(())
+}
+
+fn ready(args: &Args, orb: &Orb, served: &[(String, Served)]) -> Done {
+    let access = Access::of(orb, false);
+    match args.format {
+        Format::Text => {
+            for (name, served) in served {
+                let urls = urls(served.reference().reference(), name);
+                print(format_args!("serving events at {}\n", urls.join(" ")))?;
+            }
+            access.print()
+        }
+        Format::Json => {
+            let channels = served.iter().map(|(name, served)| {
+                let reference = served.reference();
+                json!({
+                    "name": name,
+                    "corbaloc": urls(reference.reference(), name),
+                    "ior": reference.to_ior(),
+                })
+            });
+            print_line(&json!({
+                "event": "serving",
+                "channels": channels.collect::<Vec<_>>(),
+                "bound": args.bind,
+                "access": access.json(),
+            }))
+        }
+    }
+}
+
+/// Says what happened to a consumer or supplier.
+fn told(format: Format, channel: &str, what: &str) {
+    match format {
+        Format::Text => anstream::eprintln!("{channel}: {}", Printable(what)),
+        Format::Json => {
+            let _ = print_line(&json!({"event": "notice", "channel": channel, "what": what}));
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! `oxorb event ls` and `oxorb event stat`: who is connected to the channels of a server, and what goes through them.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::io::IsTerminal as _;
+use std::time::{Duration, Instant};
+
+use oxorb::{Interface, Printable};
+use serde_json::{Value, json};
+
+use super::channel::{At, Channel};
+use super::consumer::seconds;
+use super::statistics::OBJECT;
+use super::statistics::idl::{EventChannelState, EventConsumer, EventStatisticsRef, EventSupplier};
+use crate::output::{
+    BAD, Done, FAINT, Failed, Format, STRONG, because, control, print, print_json, print_line,
+};
+
+/// Arguments of `oxorb event ls`.
+#[derive(clap::Args)]
+pub(crate) struct ListArgs {
+    #[command(flatten)]
+    at: At,
+    /// Output format
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Arguments of `oxorb event stat`.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Events a second of every supplier and consumer, events that wait for a consumer, and drops by their \
+    cause, since the look before; totals are those of `oxorb event ls`. For servers of `oxorb event serve`: other event \
+    services do not tell.\n\nExamples:\n  \
+    oxorb event stat --at corbaloc::host:2811/EventService\n  \
+    oxorb event stat --interval 0.5 --count 20 --format json"
+)]
+pub(crate) struct WatchArgs {
+    #[command(flatten)]
+    at: At,
+    /// Seconds between two looks
+    #[arg(long, value_name = "S", default_value = "1", value_parser = seconds)]
+    interval: Duration,
+    /// Number of looks; 0: until the server ends or you do
+    #[arg(short, long, value_name = "N", default_value_t = 0)]
+    count: u64,
+    /// Output format; JSON is one line for each look
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+pub(super) fn list(args: &ListArgs) -> Done {
+    let server = Server::beside(&args.at.connect()?)?;
+    let states = server.channels()?;
+    match args.format {
+        Format::Json => print_json(&json!({ "channels": shown(&states, None) })),
+        Format::Text => print(table(&states, None)),
+    }
+}
+
+pub(super) fn watch(args: &WatchArgs) -> Done {
+    let server = Server::beside(&args.at.connect()?)?;
+    let live = args.format == Format::Text && std::io::stdout().is_terminal();
+    let mut before = Look::new(&server.channels()?);
+    let mut lines = 0;
+    let mut looks = 0;
+    loop {
+        std::thread::sleep(args.interval.max(Duration::from_millis(10)));
+        let states = server.channels()?;
+        let look = Look::new(&states);
+        let rates = Rates {
+            before: &before,
+            seconds: (look.at - before.at).as_secs_f64(),
+        };
+        match args.format {
+            Format::Json => print_line(&json!({ "channels": shown(&states, Some(&rates)) }))?,
+            Format::Text => {
+                let text = table(&states, Some(&rates));
+                if live && lines > 0 {
+                    control(&format!("\x1b[{lines}A\x1b[J"))?;
+                }
+                lines = text.lines().count();
+                print(text)?;
+            }
+        }
+        before = look;
+        looks += 1;
+        if looks == args.count {
+            return Ok(());
+        }
+    }
+}
+
+/// The object that tells.
+struct Server {
+    object: EventStatisticsRef,
+    url: String,
+}
+
+impl Server {
+    /// Returns the object at the endpoint of a channel.
+    fn beside(channel: &Channel) -> Result<Server, Failed> {
+        let ior = channel.object().reference().ior();
+        let profile = ior.iiop_profiles().next();
+        let endpoint = profile
+            .as_ref()
+            .and_then(|profile| profile.endpoints().first().cloned());
+        let endpoint =
+            endpoint.ok_or_else(|| because("the channel has no IIOP endpoint to ask at"))?;
+        let url = format!("corbaloc::{endpoint}/{OBJECT}");
+        let object = channel.orb().string_to_object(&url).map_err(because)?;
+        Ok(Server {
+            object: EventStatisticsRef::from_ref(object.reference().clone()),
+            url,
+        })
+    }
+
+    fn channels(&self) -> Result<Vec<EventChannelState>, Failed> {
+        self.object.channels().map_err(|why| {
+            because(format!(
+                "{} does not tell who is connected: {why}\nservers of `oxorb event serve` tell; other event services do not",
+                self.url
+            ))
+        })
+    }
+}
+
+/// Counters at one moment, by channel, side and number of the connection.
+struct Look {
+    at: Instant,
+    events: HashMap<(String, bool, u64), u64>,
+}
+
+impl Look {
+    fn new(states: &[EventChannelState]) -> Look {
+        let mut events = HashMap::new();
+        for state in states {
+            for one in &state.consumers {
+                events.insert((state.name.clone(), true, one.number), one.delivered);
+            }
+            for one in &state.suppliers {
+                events.insert((state.name.clone(), false, one.number), one.events);
+            }
+        }
+        Look {
+            at: Instant::now(),
+            events,
+        }
+    }
+}
+
+/// Difference of two looks.
+struct Rates<'l> {
+    before: &'l Look,
+    seconds: f64,
+}
+
+impl Rates<'_> {
+    fn of(&self, channel: &str, consumer: bool, number: u64, events: u64) -> f64 {
+        let key = (channel.to_owned(), consumer, number);
+        let before = self.before.events.get(&key).copied().unwrap_or(0);
+        events.saturating_sub(before) as f64 / self.seconds
+    }
+}
+
+fn shown(states: &[EventChannelState], rates: Option<&Rates<'_>>) -> Vec<Value> {
+    let channel = |state: &EventChannelState| {
+        let rate = |consumer, number, events| {
+            rates.map(|rates| rates.of(&state.name, consumer, number, events))
+        };
+        let consumer = |one: &EventConsumer| {
+            let drops = one
+                .drops
+                .iter()
+                .map(|drop| (drop.cause.clone(), json!(drop.events)));
+            json!({
+                "number": one.number, "reference": one.reference, "gateway": one.is_gateway,
+                "suspended": one.is_suspended, "matched": one.matched, "delivered": one.delivered,
+                "waiting": one.waiting, "drops": drops.collect::<serde_json::Map<_, _>>(),
+                "rate_hz": rate(true, one.number, one.delivered),
+            })
+        };
+        let supplier = |one: &EventSupplier| {
+            json!({
+                "number": one.number, "reference": one.reference, "gateway": one.is_gateway,
+                "events": one.events, "refused": one.refused,
+                "rate_hz": rate(false, one.number, one.events),
+            })
+        };
+        json!({
+            "name": state.name,
+            "observers": state.observers,
+            "consumers": state.consumers.iter().map(consumer).collect::<Vec<_>>(),
+            "suppliers": state.suppliers.iter().map(supplier).collect::<Vec<_>>(),
+        })
+    };
+    states.iter().map(channel).collect()
+}
+
+fn table(states: &[EventChannelState], rates: Option<&Rates<'_>>) -> String {
+    let mut out = String::new();
+    for state in states {
+        let EventChannelState {
+            name,
+            consumers,
+            suppliers,
+            observers,
+        } = state;
+        let _ = writeln!(
+            out,
+            "{STRONG}{}{STRONG:#}: {} suppliers, {} consumers, {observers} observers",
+            Printable(name),
+            suppliers.len(),
+            consumers.len()
+        );
+        let rate = |consumer, number, events| match rates {
+            Some(rates) => format!("{:>10.1}/s", rates.of(name, consumer, number, events)),
+            None => String::new(),
+        };
+        for one in suppliers {
+            let number = format!("supplier {}", one.number);
+            let rate = rate(false, one.number, one.events);
+            let _ = write!(out, "  {number:<14} {:>10} pushed{rate}", one.events);
+            if one.refused > 0 {
+                let _ = write!(out, "  {BAD}{} refused{BAD:#}", one.refused);
+            }
+            marks(&mut out, &[("gateway", one.is_gateway)]);
+        }
+        for one in consumers {
+            let number = format!("consumer {}", one.number);
+            let rate = rate(true, one.number, one.delivered);
+            let _ = write!(
+                out,
+                "  {number:<14} {:>10} delivered{rate}  {} waiting",
+                one.delivered, one.waiting
+            );
+            for drop in &one.drops {
+                let _ = write!(
+                    out,
+                    "  {BAD}{} dropped{BAD:#} ({})",
+                    drop.events,
+                    Printable(&drop.cause)
+                );
+            }
+            marks(
+                &mut out,
+                &[("gateway", one.is_gateway), ("suspended", one.is_suspended)],
+            );
+        }
+    }
+    out
+}
+
+fn marks(out: &mut String, marks: &[(&str, bool)]) {
+    for (mark, _) in marks.iter().filter(|(_, set)| *set) {
+        let _ = write!(out, "  {FAINT}{mark}{FAINT:#}");
+    }
+    out.push('\n');
+}

@@ -1,0 +1,157 @@
+//! Events as messages of a recording, and back.
+//!
+//! Each pair of type and source has a topic, `/TYPE/SOURCE`. A value that viewers can read is recorded as CDR with its IDL;
+//! all other events whole, as `OxORB::RecordedEvent`. Metadata of the topic holds what CDR does not: type and source of the
+//! events, the place of the value, and the type code as hexadecimal digits.
+
+use std::collections::BTreeMap;
+
+use oxorb::cdr::{Decode as _, Decoder, Dialect, Encode as _, Encoder};
+use oxorb::{Any, ByteOrder, TypeCode};
+use oxorb_event::rtec_event_comm::Event;
+use oxorb_mcap::{CDR, Schema, Topic, cdr_header, split_cdr};
+
+use super::channel::event_of;
+use super::schema::idl_of;
+use super::value::{ValueTypes, decode, encode};
+
+/// Keys of the metadata of a topic.
+const TYPE: &str = "oxorb.type";
+const SOURCE: &str = "oxorb.source";
+const PLACE: &str = "oxorb.place";
+const TYPE_CODE: &str = "oxorb.typecode";
+
+/// Places of what a message holds.
+const ANY: &str = "any";
+const PAYLOAD: &str = "payload";
+const WHOLE: &str = "event";
+
+const WHOLE_NAME: &str = "OxORB::RecordedEvent";
+const WHOLE_IDL: &str = "module OxORB {\n    // any_value: type and value as an encapsulation of CDR; empty without a value.\n    \
+    struct RecordedEvent {\n        long ttl;\n        sequence<octet> payload;\n        sequence<octet> any_value;\n    };\n};\n";
+
+/// Returns the topic and the CDR of an event.
+pub(super) fn to_message(event: &Event, types: &ValueTypes) -> Result<(Topic, Vec<u8>), String> {
+    let any = event.data.any_value.type_code();
+    let (place, ty) = match types.of_payload() {
+        Some(ty) if *any == TypeCode::NULL => (PAYLOAD, Some(ty)),
+        _ if event.data.payload.is_empty() && *any != TypeCode::NULL => (ANY, Some(any)),
+        _ => (WHOLE, None),
+    };
+    if let Some(ty) = ty
+        && let Some(idl) = idl_of(ty)
+        && let Ok(Some(value)) = types.value(&event.data)
+    {
+        let schema = Schema::idl(&idl.name, &idl.text);
+        let mut topic = topic(event, place, schema);
+        topic
+            .metadata
+            .insert(TYPE_CODE.to_owned(), type_code_text(ty)?);
+        return Ok((topic, encode(&value, ty)?));
+    }
+    let mut whole = Encoder::new(Vec::new(), ByteOrder::NATIVE, Dialect::GIOP_1_2);
+    whole.long(event.header.ttl);
+    let any = match *any == TypeCode::NULL {
+        true => Vec::new(),
+        false => any_octets(&event.data.any_value)?,
+    };
+    for octets in [&event.data.payload, &any] {
+        let written = whole.length(octets.len(), None);
+        written.map_err(|error| error.to_string())?;
+        whole.copy_octets(octets);
+    }
+    Ok((
+        topic(event, WHOLE, Schema::idl(WHOLE_NAME, WHOLE_IDL)),
+        whole.finish().to_vec(),
+    ))
+}
+
+/// Returns the event of a message; `None` for a topic that is not of events.
+pub(super) fn to_event(topic: &Topic, message: &[u8]) -> Result<Option<Event>, String> {
+    let number = |key: &str| topic.metadata.get(key)?.parse::<i32>().ok();
+    let (Some(kind), Some(source)) = (number(TYPE), number(SOURCE)) else {
+        return Ok(None);
+    };
+    let mut event = event_of(kind, source);
+    event.header.ttl = 1;
+    let (little, cdr) = split_cdr(message).map_err(|error| error.to_string())?;
+    let order = if little {
+        ByteOrder::Little
+    } else {
+        ByteOrder::Big
+    };
+    let place = topic.metadata.get(PLACE).map(String::as_str);
+    if place == Some(WHOLE) {
+        let mut decoder = Decoder::new(cdr, order, Dialect::GIOP_1_2);
+        let read = |decoder: &mut Decoder<'_>| -> oxorb::cdr::Result<_> {
+            Ok((
+                decoder.long()?,
+                Vec::<u8>::decode(decoder)?,
+                Vec::<u8>::decode(decoder)?,
+            ))
+        };
+        let (ttl, payload, any) = read(&mut decoder).map_err(|error| error.to_string())?;
+        event.header.ttl = ttl;
+        event.data.payload = payload;
+        if !any.is_empty() {
+            let decoder = Decoder::encapsulated(&any, Dialect::GIOP_1_2);
+            let any = decoder.and_then(|mut decoder| Any::decode(&mut decoder));
+            event.data.any_value = any.map_err(|error| error.to_string())?;
+        }
+        return Ok(Some(event));
+    }
+    let text = topic.metadata.get(TYPE_CODE);
+    let ty = type_code(text.ok_or("its topic does not say the type of the values")?)?;
+    let value = decode(cdr, &ty, order)?;
+    match place {
+        Some(PAYLOAD) => event.data.payload = encode(&value, &ty)?,
+        _ => {
+            let any = Any::with_type(ty, value);
+            event.data.any_value = any.map_err(|error| error.to_string())?;
+        }
+    }
+    Ok(Some(event))
+}
+
+/// Returns the header of CDR as it is encoded here.
+pub(super) fn native_header() -> [u8; 4] {
+    cdr_header(ByteOrder::NATIVE == ByteOrder::Little)
+}
+
+fn topic(event: &Event, place: &str, schema: std::sync::Arc<Schema>) -> Topic {
+    let (kind, source) = (event.header.r#type, event.header.source);
+    let metadata = [
+        (TYPE, kind.to_string()),
+        (SOURCE, source.to_string()),
+        (PLACE, place.to_owned()),
+    ];
+    Topic {
+        name: format!("/{kind}/{source}"),
+        encoding: CDR.to_owned(),
+        schema: Some(schema),
+        metadata: BTreeMap::from(metadata.map(|(key, value)| (key.to_owned(), value))),
+    }
+}
+
+fn any_octets(any: &Any) -> Result<Vec<u8>, String> {
+    let octets = Encoder::encapsulated(ByteOrder::NATIVE, Dialect::GIOP_1_2, |e| any.encode(e));
+    octets.map_err(|error| error.to_string())
+}
+
+fn type_code_text(ty: &TypeCode) -> Result<String, String> {
+    let octets = Encoder::encapsulated(ByteOrder::NATIVE, Dialect::GIOP_1_2, |e| ty.encode(e));
+    let octets = octets.map_err(|error| error.to_string())?;
+    Ok(octets.iter().map(|octet| format!("{octet:02x}")).collect())
+}
+
+fn type_code(text: &str) -> Result<TypeCode, String> {
+    let digits = |at: usize| {
+        text.get(at..at + 2)
+            .and_then(|digits| u8::from_str_radix(digits, 16).ok())
+    };
+    let octets: Option<Vec<u8>> = (0..text.len()).step_by(2).map(digits).collect();
+    let octets = octets.ok_or("the type code of its topic is not in hexadecimal digits")?;
+    let decoder = Decoder::encapsulated(&octets, Dialect::GIOP_1_2);
+    let ty = decoder.and_then(|mut decoder| TypeCode::decode(&mut decoder));
+    ty.map_err(|error| format!("the type code of its topic: {error}"))
+}

@@ -1,0 +1,144 @@
+//! Values that events carry, of any IDL type, as JSON and as octets.
+
+use oxorb::cdr::{Decoder, Dialect, Encoder};
+use oxorb::{Any, ByteOrder, Orb};
+use oxorb_dynamic::json::{Reader, Shared};
+use oxorb_dynamic::{Dynamic, TypeCode};
+use oxorb_event::rtec_event_comm::EventData;
+use oxorb_idl::model::Model;
+use oxorb_idltypes::Types;
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+
+use crate::output::{Failed, because};
+use crate::types::{IdlArgs, Known, Source};
+
+/// Options of the type of values.
+#[derive(clap::Args)]
+pub(super) struct TypeArgs {
+    #[command(flatten)]
+    idl: IdlArgs,
+    /// Type of the values: scoped name or repository id in the IDL of --idl
+    #[arg(long = "as", value_name = "TYPE", requires = "files")]
+    name: Option<String>,
+    /// Values are the payload, as CDR without its type, instead of the any of the event
+    #[arg(long, requires = "name")]
+    payload: bool,
+}
+
+/// Types of values, as the options say.
+pub(super) struct ValueTypes {
+    source: Source,
+    /// Type of each value; `None`: each says its own.
+    ty: Option<TypeCode>,
+    payload: bool,
+}
+
+impl TypeArgs {
+    /// Compiles the IDL.
+    pub(super) fn load(&self) -> Result<ValueTypes, Failed> {
+        let types = match self.idl.files.is_empty() {
+            true => Types::new(Model::default()),
+            false => self.idl.load()?,
+        };
+        let ty = match &self.name {
+            None => None,
+            Some(name) => Some(types.by_name(name).map_err(because)?),
+        };
+        Ok(ValueTypes {
+            source: Source::Idl(Box::new(types)),
+            ty,
+            payload: self.payload,
+        })
+    }
+}
+
+/// The rules of CDR in payloads: text in UTF-8, which viewers of recordings expect.
+const DIALECT: Dialect = Dialect {
+    chars: oxorb::CharSet::Utf8,
+    ..Dialect::GIOP_1_2
+};
+
+impl ValueTypes {
+    /// Lets an ORB know the valuetypes.
+    pub(super) fn register(&self, orb: &Orb) {
+        self.source.register_values(orb);
+    }
+
+    /// Returns the data of an event with a value.
+    pub(super) fn to_data(&self, json: &Value, orb: &Orb) -> Result<EventData, String> {
+        let known = self.known(orb);
+        let mut reader = Reader::new(&known);
+        let any = TypeCode::simple(oxorb_dynamic::TcKind::Any).expect("any is a simple type");
+        let ty = self.ty.as_ref().unwrap_or(&any);
+        let value = reader
+            .from_json(json, ty)
+            .map_err(|error| error.to_string())?;
+        let mut data = EventData::default();
+        match (value, &self.ty) {
+            (value, Some(ty)) if self.payload => data.payload = encode(&value, ty)?,
+            (Dynamic::Any(any), None) => data.any_value = any,
+            (value, _) => {
+                let any = Any::with_type(ty.clone(), value);
+                data.any_value = any.map_err(|error| error.to_string())?;
+            }
+        }
+        Ok(data)
+    }
+
+    /// Returns the type of the payload of events; `None` if it is not known.
+    pub(super) fn of_payload(&self) -> Option<&TypeCode> {
+        self.ty.as_ref().filter(|_| self.payload)
+    }
+
+    /// Returns the value of an event, if it has one that can be read.
+    pub(super) fn value(&self, data: &EventData) -> Result<Option<Dynamic>, String> {
+        if let Some(ty) = self.of_payload() {
+            return decode(&data.payload, ty, ByteOrder::NATIVE).map(Some);
+        }
+        match data.any_value.type_code() {
+            none if *none == TypeCode::NULL => Ok(None),
+            _ => data
+                .any_value
+                .dynamic()
+                .map(Some)
+                .map_err(|error| error.to_string()),
+        }
+    }
+
+    /// Returns a value as JSON.
+    pub(super) fn json<'v>(&'v self, value: &'v Dynamic, orb: &'v Orb) -> impl Serialize + 'v {
+        InJson(value, self.known(orb))
+    }
+
+    fn known<'k>(&'k self, orb: &'k Orb) -> Known<'k> {
+        Known {
+            source: &self.source,
+            orb,
+            defaults: false,
+        }
+    }
+}
+
+struct InJson<'v>(&'v Dynamic, Known<'v>);
+
+impl Serialize for InJson<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let shared = Shared::new([self.0]).with_names(&self.1);
+        shared.json(self.0).serialize(to)
+    }
+}
+
+/// Returns a value as CDR in the byte order of this machine, aligned from its first octet.
+pub(super) fn encode(value: &Dynamic, ty: &TypeCode) -> Result<Vec<u8>, String> {
+    let mut encoder = Encoder::new(Vec::new(), ByteOrder::NATIVE, DIALECT);
+    let encoded = value.encode(ty, &mut encoder);
+    encoded.map_err(|error| error.to_string())?;
+    Ok(encoder.finish().to_vec())
+}
+
+/// Returns the value of CDR.
+pub(super) fn decode(octets: &[u8], ty: &TypeCode, order: ByteOrder) -> Result<Dynamic, String> {
+    let mut decoder = Decoder::new(octets, order, DIALECT);
+    Dynamic::decode(ty, &mut decoder).map_err(|error| error.to_string())
+}

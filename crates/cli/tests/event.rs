@@ -1,0 +1,366 @@
+//! `oxorb event`: a channel in one process, suppliers and consumers in others.
+
+mod common;
+
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use common::Folder;
+use oxorb_mcap::{Ending, Playback};
+use oxorb_testkit::process::Process;
+use serde_json::{Value, json};
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+const IDL: &str = "module plant {
+    enum Liquid { WATER, OIL };
+    struct Level { Liquid kind; double cm; sequence<string> notes; };
+};";
+
+fn oxorb(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_oxorb"));
+    command.arg("event").args(args).stdin(Stdio::null());
+    command
+}
+
+fn run(args: &[&str]) -> Output {
+    oxorb(args).output().expect("the command starts")
+}
+
+fn good(args: &[&str]) -> String {
+    let output = run(args);
+    let why = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{args:?}: {why}");
+    String::from_utf8(output.stdout).expect("the command prints UTF-8")
+}
+
+/// The one message of a command that fails.
+fn bad(args: &[&str]) -> String {
+    let output = run(args);
+    let why = String::from_utf8(output.stderr).expect("the command prints UTF-8");
+    assert_eq!(output.status.code(), Some(1), "{args:?}: {why}");
+    why
+}
+
+/// A server of channels in a process of its own.
+struct Server {
+    _process: Process,
+    said: Value,
+}
+
+impl Server {
+    fn start(args: &[&str]) -> Server {
+        let mut process = Process::spawn(oxorb(&[&["serve", "--format", "json"], args].concat()));
+        let said = process.wait_for_line("serving", LIMIT);
+        let said = serde_json::from_str(&said).expect("one line of JSON");
+        Server {
+            _process: process,
+            said,
+        }
+    }
+
+    fn url(&self) -> &str {
+        self.said["channels"][0]["corbaloc"][0]
+            .as_str()
+            .expect("it has an address")
+    }
+
+    /// Starts a consumer of any kind, which is connected then.
+    fn consumer(&self, args: &[&str], connected: &str) -> Process {
+        let at = ["--at", self.url(), "--format", "json"];
+        let mut process = Process::spawn(oxorb(&[args, &at].concat()));
+        process.wait_for_line(connected, LIMIT);
+        process
+    }
+
+    fn publish(&self, args: &[&str]) -> String {
+        good(&[&["pub", "--at", self.url()], args].concat())
+    }
+
+    fn json(&self, args: &[&str]) -> Value {
+        let text = good(&[args, &["--at", self.url(), "--format", "json"]].concat());
+        serde_json::from_str(&text).expect("one JSON document")
+    }
+}
+
+fn next(consumer: &mut Process) -> Value {
+    let line = consumer.wait_for_line("\"type\"", LIMIT);
+    serde_json::from_str(&line).expect("one line of JSON")
+}
+
+#[test]
+fn values_of_any_type_arrive_as_they_were_pushed() {
+    let server = Server::start(&[]);
+    let folder = Folder::new("event-values");
+    let idl = folder.file("plant.idl", IDL);
+    let mut anys = server.consumer(&["sub"], "connected");
+    let level = json!({"kind": "OIL", "cm": 1.5, "notes": ["full", "größer"]});
+    server.publish(&[
+        "--type",
+        "17",
+        "--source",
+        "3",
+        "--idl",
+        &idl,
+        "--as",
+        "plant::Level",
+        &level.to_string(),
+    ]);
+    let event = next(&mut anys);
+    assert_eq!((&event["type"], &event["source"]), (&json!(17), &json!(3)));
+    assert_eq!(event["value"], level);
+    assert!(event["age_ns"].is_u64(), "{event}");
+    assert_eq!(
+        server
+            .publish(&["--type", "18", "--ttl", "4", "7", "\"x\""])
+            .split(" in ")
+            .next(),
+        Some("pushed 2 events")
+    );
+    let event = next(&mut anys);
+    assert_eq!((&event["ttl"], &event["value"]), (&json!(4), &json!(7)));
+    assert_eq!(next(&mut anys)["value"], "x");
+    // As payload, whose type the consumer is told.
+    let typed = ["--idl", &idl, "--as", "plant::Level", "--payload"];
+    let mut payloads = server.consumer(&[&["sub"], &typed[..]].concat(), "connected");
+    server.publish(&[&["--type", "19"], &typed[..], &[&level.to_string()]].concat());
+    let event = next(&mut payloads);
+    assert_eq!((&event["type"], &event["value"]), (&json!(19), &level));
+    let untyped = next(&mut anys);
+    assert_eq!(untyped["value"], Value::Null);
+    assert_eq!(untyped["payload_octets"], event["payload_octets"]);
+}
+
+#[test]
+fn a_filter_lets_pass_what_it_says() {
+    let server = Server::start(&[]);
+    let filter = "type==17 && !(source==3 || source==4)";
+    let mut consumer = server.consumer(&["sub", filter], "connected");
+    let pushed = [(17, 3), (18, 5), (17, 4), (17, 5), (17, 6)];
+    for (kind, source) in pushed.map(|(kind, source)| (kind.to_string(), source.to_string())) {
+        server.publish(&["--type", &kind, "--source", &source]);
+    }
+    let sources = [next(&mut consumer), next(&mut consumer)];
+    assert_eq!(sources.map(|event| event["source"].clone()), [5, 6]);
+}
+
+#[test]
+fn lines_of_standard_input_become_events() {
+    let server = Server::start(&[]);
+    let mut consumer = server.consumer(&["sub", "--count", "3"], "connected");
+    let mut producer = oxorb(&["pub", "--at", server.url(), "--type", "20", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let mut input = producer.stdin.take().expect("it is piped");
+    std::io::Write::write_all(&mut input, b"1\n2\n3\n").unwrap();
+    drop(input);
+    assert!(producer.wait().unwrap().success());
+    let values: Vec<Value> = (0..3)
+        .map(|_| next(&mut consumer)["value"].clone())
+        .collect();
+    assert_eq!(values, [1, 2, 3]);
+}
+
+#[test]
+fn a_rate_and_a_number_of_events_are_kept_and_latencies_told() {
+    let server = Server::start(&[]);
+    let mut consumer = server.consumer(&["sub", "--latency", "--count", "30"], "connected");
+    let pushed = server.publish(&["--type", "17", "--rate", "200", "--count", "30", "1", "2"]);
+    assert!(pushed.starts_with("pushed 30 events"), "{pushed}");
+    let all = consumer.wait_for_line("\"all\"", LIMIT);
+    let all: Value = serde_json::from_str(&all).unwrap();
+    assert_eq!(all["latency"]["calls"], 30);
+    let percentile = |name: &str| all["latency"][name].as_u64().unwrap();
+    assert!(percentile("p50_ns") <= percentile("max_ns"));
+}
+
+#[test]
+fn channels_tell_who_is_connected() {
+    let server = Server::start(&["EventService", "alarms"]);
+    let url = server.said["channels"][1]["corbaloc"][0].as_str().unwrap();
+    let _consumer = server.consumer(&["sub"], "connected");
+    server.publish(&["--type", "17", "1", "2", "3"]);
+    let listed = server.json(&["ls"]);
+    assert_eq!(listed["channels"][0]["name"], "EventService");
+    let consumer = &listed["channels"][0]["consumers"][0];
+    assert_eq!(
+        (&consumer["matched"], &consumer["delivered"]),
+        (&json!(3), &json!(3))
+    );
+    assert_eq!(
+        (&consumer["waiting"], &consumer["drops"]),
+        (&json!(0), &json!({}))
+    );
+    assert_eq!(listed["channels"][1]["name"], "alarms");
+    assert_eq!(listed["channels"][1]["consumers"], json!([]));
+    let text = good(&["ls", "--at", url]);
+    assert!(text.contains("alarms: 0 suppliers, 0 consumers"), "{text}");
+    let looks = good(&[
+        "stat",
+        "--at",
+        url,
+        "--interval",
+        "0.05",
+        "--count",
+        "2",
+        "--format",
+        "json",
+    ]);
+    assert_eq!(looks.lines().count(), 2);
+    assert!(looks.contains("\"rate_hz\":"), "{looks}");
+}
+
+#[test]
+fn a_recording_has_types_that_viewers_read_and_is_replayed() {
+    let server = Server::start(&[]);
+    let folder = Folder::new("event-record");
+    let (idl, file) = (folder.file("plant.idl", IDL), folder.path("run.mcap"));
+    let recorder = server.consumer(&["record", &file, "--count", "4"], "recording");
+    let level = json!({"kind": "WATER", "cm": 2.5, "notes": ["a", "b"]});
+    server.publish(&[
+        "--type",
+        "17",
+        "--source",
+        "3",
+        "--idl",
+        &idl,
+        "--as",
+        "plant::Level",
+        &level.to_string(),
+    ]);
+    server.publish(&[
+        "--type",
+        "17",
+        "--source",
+        "3",
+        "--idl",
+        &idl,
+        "--as",
+        "plant::Level",
+        &level.to_string(),
+    ]);
+    // No viewer reads it as a value: an any in an any; and nothing at all.
+    server.publish(&["--type", "18", "{\"type\": \"any\", \"value\": 5}"]);
+    server.publish(&["--type", "19"]);
+    let mut recorder = recorder;
+    let told = recorder.wait_for_line("recorded", LIMIT);
+    assert_eq!(serde_json::from_str::<Value>(&told).unwrap()["events"], 4);
+    let octets = std::fs::read(&file).unwrap();
+    let mut playback = Playback::new(octets.as_slice()).unwrap();
+    let mut names = Vec::new();
+    while let Some(message) = playback.next_message().unwrap() {
+        let schema = message.topic.schema.as_ref().unwrap();
+        assert_eq!(
+            (&*schema.encoding, &*message.topic.encoding),
+            ("omgidl", "cdr")
+        );
+        names.push((message.topic.name.clone(), schema.name.clone()));
+        if names.len() == 1 {
+            // Header, kind, padding to 8, cm.
+            assert_eq!(message.data[..4], [0, 1, 0, 0]);
+            assert_eq!(message.data[12..20], 2.5f64.to_le_bytes());
+            assert!(schema.text().unwrap().contains("struct Level"));
+        }
+    }
+    assert_eq!(playback.ending(), Some(&Ending::Complete));
+    let name = |topic: &str, schema: &str| (topic.to_owned(), schema.to_owned());
+    let whole = "OxORB::RecordedEvent";
+    let expected = [
+        name("/17/3", "plant::Level"),
+        name("/17/3", "plant::Level"),
+        name("/18/1", whole),
+        name("/19/1", whole),
+    ];
+    assert_eq!(names, expected);
+    let refused = bad(&["record", &file, "--at", server.url()]);
+    assert!(refused.contains("--force"), "{refused}");
+
+    let mut consumer = server.consumer(&["sub"], "connected");
+    let replayed = server.json(&["replay", &file, "--speed", "0"]);
+    assert_eq!(
+        (&replayed["events"], &replayed["cut_off"]),
+        (&json!(4), &json!(false))
+    );
+    let first = next(&mut consumer);
+    assert_eq!(
+        (&first["type"], &first["source"], &first["value"]),
+        (&json!(17), &json!(3), &level)
+    );
+    next(&mut consumer);
+    assert_eq!(
+        next(&mut consumer)["value"],
+        json!({"type": "long", "value": 5})
+    );
+    assert_eq!(next(&mut consumer)["type"], 19);
+}
+
+#[test]
+fn a_recorder_that_is_killed_leaves_a_file_that_can_be_read() {
+    let server = Server::start(&[]);
+    let folder = Folder::new("event-killed");
+    let file = folder.path("run.mcap");
+    let mut recorder = server.consumer(&["record", &file], "recording");
+    server.publish(&["--type", "17", "--count", "20", "1"]);
+    // The recorder writes twice a second.
+    let messages = || {
+        let octets = std::fs::read(&file).unwrap();
+        let mut playback = Playback::new(octets.as_slice()).unwrap();
+        let mut messages = 0;
+        while playback.next_message().unwrap().is_some() {
+            messages += 1;
+        }
+        (messages, *playback.ending().unwrap())
+    };
+    let end = std::time::Instant::now() + LIMIT;
+    while messages().0 < 20 {
+        assert!(std::time::Instant::now() < end, "{:?}", messages());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    recorder.kill();
+    assert_eq!(messages(), (20, Ending::CutOff));
+    let replayed = server.json(&["replay", &file, "--speed", "0"]);
+    assert_eq!(
+        (&replayed["events"], &replayed["cut_off"]),
+        (&json!(20), &json!(true))
+    );
+}
+
+#[test]
+fn what_is_wrong_is_said_once_and_in_its_place() {
+    let server = Server::start(&[]);
+    let folder = Folder::new("event-wrong");
+    let idl = folder.file("plant.idl", IDL);
+    let at = ["--at", server.url()];
+    let publish = |args: &[&str]| bad(&[&["pub"], &at[..], &["--type", "17"], args].concat());
+    let filter = bad(&["sub", "type=17", "--at", server.url()]);
+    assert!(
+        filter.contains("expected == or !=\n  type=17\n      ^"),
+        "{filter}"
+    );
+    assert!(publish(&["{"]).contains("value 1: this is no JSON"));
+    let wrong = publish(&[
+        "--idl",
+        &idl,
+        "--as",
+        "plant::Level",
+        "{\"kind\": \"MILK\"}",
+    ]);
+    assert!(wrong.contains("kind") && wrong.contains("MILK"), "{wrong}");
+    assert!(publish(&["--idl", &idl, "--as", "plant::Lever", "1"]).contains("plant::Lever"));
+    let nowhere = bad(&["sub", "--at", "corbaloc::127.0.0.1:1/EventService"]);
+    assert!(nowhere.contains("oxorb event serve"), "{nowhere}");
+    let file = folder.file("no.mcap", "no recording");
+    let replay = bad(&["replay", &file, "--at", server.url()]);
+    assert!(
+        replay.contains("no.mcap") && replay.contains("not an MCAP file"),
+        "{replay}"
+    );
+    for verb in ["serve", "pub", "sub", "ls", "stat", "record", "replay"] {
+        assert!(
+            good(&[verb, "--help"]).contains("Usage: oxorb event"),
+            "{verb}"
+        );
+    }
+}

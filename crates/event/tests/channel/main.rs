@@ -3,6 +3,7 @@
 mod local;
 mod objects;
 mod observers;
+mod peers;
 mod queued;
 mod timers;
 mod typed;

@@ -52,6 +52,8 @@ struct Endpoint {
     first_call_ns: Option<u64>,
     /// The reason for which calls do not take it, if they do not.
     not_chosen: Option<String>,
+    /// An address of this host, which calls prefer to those of other profiles.
+    same_host: bool,
 }
 
 /// Whether the server is on this host, as far as one profile tells.
@@ -87,7 +89,10 @@ pub(crate) fn run(args: Args) -> Done {
     }
     let mut tried: Vec<Endpoint> = each
         .iter()
-        .map(|(protocol, address, at)| try_endpoint(protocol, address, at))
+        .map(|it| Endpoint {
+            same_host: it.same_host,
+            ..try_endpoint(&it.protocol, &it.address, &it.object)
+        })
         .collect();
     let hosts = hosts(&orb, ior, &tried);
     let reached = chosen(&orb, &tried);
@@ -110,7 +115,7 @@ pub(crate) fn run(args: Args) -> Done {
         return Err(because("the object was reached at none of its endpoints"));
     };
     let calls =
-        measure(&each[reached].2, &args).map_err(|exception| because(explained(exception)))?;
+        measure(&each[reached].object, &args).map_err(|exception| because(explained(exception)))?;
     let why = why(&orb, &tried, reached);
     let Endpoint {
         protocol, address, ..
@@ -153,6 +158,10 @@ fn why(orb: &Orb, tried: &[Endpoint], chosen: usize) -> String {
     let preferred = of(&tried[chosen]) < orb.options().preferred.len();
     let order = match preferred {
         true => "the first of -ORBProtocols that answers",
+        false if tried[chosen].same_host => {
+            "the server is on this host, where shared memory comes first, then UNIX sockets, then TCP; -ORBProtocols would \
+             prefer another"
+        }
         false if orb.options().preferred.is_empty() => {
             "the first in the reference that answers; -ORBProtocols would prefer another"
         }
@@ -176,8 +185,13 @@ fn not_chosen(orb: &Orb, tried: &[Endpoint], chosen: usize, at: usize) -> Option
         "it was not reached".to_owned()
     } else if of(chosen) < of(at) {
         format!("-ORBProtocols prefers {}", tried[chosen].protocol)
+    } else if tried[chosen].same_host && !tried[at].same_host {
+        format!("{} of this host comes first", tried[chosen].protocol)
     } else {
-        "it comes later in the reference".to_owned()
+        match tried[chosen].same_host {
+            true => format!("{} comes first on one host", tried[chosen].protocol),
+            false => "it comes later in the reference".to_owned(),
+        }
     })
 }
 
@@ -217,9 +231,10 @@ fn beside(
     let it = tried
         .iter()
         .find(|it| it.protocol == protocol && it.address == shown);
-    let by = match profile.component(oxorb::OXORB_SOCKET) {
-        Some(_) => "the identity of the host",
-        None => "the name of the host alone",
+    let ours = [oxorb::OXORB_SOCKET, oxorb::OXORB_SHM_SOCKET];
+    let by = match ours.iter().any(|tag| profile.component(*tag).is_some()) {
+        true => "the identity of the host",
+        false => "the name of the host alone",
     };
     match it {
         Some(it) if it.reached => (true, format!("by {by}, and {shown} is the server's")),
@@ -247,11 +262,22 @@ fn skipped(orb: &Orb, ior: &Ior) -> Vec<String> {
 /// Tag of the profile that holds components of all the others.
 const MULTIPLE_COMPONENTS: u32 = 1;
 
-/// Returns a reference for each endpoint of the original.
-fn endpoints(orb: &Orb, ior: &Ior) -> Vec<(String, String, ObjectRef)> {
+/// An endpoint of a reference, and the object there.
+struct At {
+    protocol: String,
+    address: String,
+    object: ObjectRef,
+    /// As [`Endpoint`] says.
+    same_host: bool,
+}
+
+/// Returns a reference for each endpoint of the original, in the order in which calls try them: addresses of this host
+/// before those of GIOP that may be elsewhere.
+fn endpoints(orb: &Orb, ior: &Ior) -> Vec<At> {
     let protocols = &orb.options().protocols;
-    let mut each = Vec::new();
-    let mut add = |protocol: &Protocol, profile: &Profile, address: &Address, lane| {
+    let place = |of: &str| protocols.iter().position(|it| it.name() == of);
+    let (mut each, mut near, mut first): (Vec<At>, Vec<At>, _) = (Vec::new(), Vec::new(), None);
+    let mut add = |protocol: &Protocol, profile: &Profile, address: &Address, lane, is_near| {
         let alone = alone(profile, address, lane);
         let ior = Ior {
             type_id: ior.type_id.clone(),
@@ -262,8 +288,16 @@ fn endpoints(orb: &Orb, ior: &Ior) -> Vec<(String, String, ObjectRef)> {
             Some(priority) => format!("{address} (lane of priority {priority})"),
             None => address.to_string(),
         };
-        let name = protocol.name().to_owned();
-        each.push((name, address, ObjectRef::from_ref(Ref::new(orb, ior))));
+        let found = At {
+            protocol: protocol.name().to_owned(),
+            address,
+            object: ObjectRef::from_ref(Ref::new(orb, ior)),
+            same_host: is_near,
+        };
+        if protocol.messaging().is_none() {
+            first.get_or_insert(each.len());
+        }
+        if is_near { &mut near } else { &mut each }.push(found);
     };
     for tagged in &ior.profiles {
         let Some(protocol) = protocols.tagged(tagged.tag) else {
@@ -274,22 +308,41 @@ fn endpoints(orb: &Orb, ior: &Ior) -> Vec<(String, String, ObjectRef)> {
         };
         for other in protocols.iter() {
             if let Some(Ok(address)) = other.profile().found_beside(&profile) {
-                add(other, &profile, &address, None);
+                add(other, &profile, &address, None, true);
             }
         }
+        let is_near = |address: &Address| {
+            protocol.messaging().is_none() && protocol.profile().is_near(address)
+        };
         let priority = |address| {
             let lane = profile.lanes.iter().find(|(at, _)| at == address);
             lane.map(|(_, priority)| *priority)
         };
         for address in &profile.addresses {
-            add(protocol, &profile, address, priority(address));
+            let lane = priority(address);
+            add(
+                protocol,
+                &profile,
+                address,
+                lane,
+                lane.is_some() && is_near(address),
+            );
         }
         for (address, priority) in &profile.lanes {
             if !profile.addresses.contains(address) {
-                add(protocol, &profile, address, Some(*priority));
+                add(
+                    protocol,
+                    &profile,
+                    address,
+                    Some(*priority),
+                    is_near(address),
+                );
             }
         }
     }
+    near.sort_by_key(|it| place(&it.protocol));
+    let first = first.unwrap_or(each.len());
+    each.splice(first..first, near);
     each
 }
 
@@ -306,6 +359,7 @@ fn alone(profile: &Profile, address: &Address, lane: Option<i16>) -> Profile {
         oxorb::TAO_ENDPOINTS,
         oxorb::OMNIORB_UNIX,
         oxorb::OXORB_SOCKET,
+        oxorb::OXORB_SHM_SOCKET,
     ];
     alone
         .components
@@ -323,6 +377,7 @@ fn try_endpoint(protocol: &str, address: &str, at: &ObjectRef) -> Endpoint {
         what,
         first_call_ns: None,
         not_chosen: None,
+        same_host: false,
     };
     if let Err(failure) = at.validate_connection() {
         if failure.exception.kind == SystemExceptionKind::ObjectNotExist {
@@ -351,6 +406,7 @@ fn try_endpoint(protocol: &str, address: &str, at: &ObjectRef) -> Endpoint {
         what: what.to_owned(),
         first_call_ns: Some(start.elapsed().as_nanos() as u64),
         not_chosen: None,
+        same_host: false,
     }
 }
 

@@ -225,7 +225,7 @@ fn ping_tries_every_protocol_and_ior_show_writes_the_url_of_all() {
     let shown = text(&oxorb(&["ping", &ior.to_string()]).stdout);
     assert!(shown.contains("skipped"), "{shown}");
     assert!(
-        shown.contains("tag 0x6e6f6e65: this ORB speaks iiop, uiop"),
+        shown.contains("tag 0x6e6f6e65: this ORB speaks iiop, shm, uiop"),
         "{shown}"
     );
     assert!(good(&["ior", "show", &oxorb::Interface::to_ior(&object)]).contains(&url));
@@ -244,6 +244,72 @@ impl oxorb::Servant for Present {
         let no = oxorb::CompletionStatus::No;
         upcall.fail(oxorb::SystemException::unknown(0, no))
     }
+}
+
+#[test]
+fn ping_says_that_memory_is_shared_and_ior_show_where() {
+    let endpoints = "iiop://127.0.0.1:0;uiop://;shm://|ring=64K";
+    let orb = oxorb::Orb::builder().listen(endpoints).build().unwrap();
+    let servant = std::sync::Arc::new(Present);
+    let object = orb.root_poa().activate_servant(servant).unwrap();
+    let ior = object.ior().to_string();
+    let said = json(&["ping", "-c", "1", &ior, "--format", "json"]);
+    assert_eq!(said["chosen"]["protocol"], "shm", "{said}");
+    let why = said["chosen"]["why"].as_str().unwrap();
+    assert!(why.contains("shared memory comes first"), "{said}");
+    let of = |field: &str| {
+        let tried = said["endpoints"].as_array().unwrap().iter();
+        let each = tried.map(|it| it[field].as_str().unwrap_or("-").to_owned());
+        each.collect::<Vec<_>>()
+    };
+    assert_eq!(
+        of("protocol"),
+        ["shm", "uiop", "iiop", "uiop", "shm"],
+        "{said}"
+    );
+    let first = "shm comes first on one host";
+    let nearer = "shm of this host comes first";
+    assert_eq!(
+        of("not_chosen"),
+        ["-", first, nearer, nearer, nearer],
+        "{said}"
+    );
+
+    let shown = good(&["ior", "show", &ior]);
+    assert!(shown.contains("OxORB SHM_SOCKET"), "{shown}");
+    assert!(shown.contains("meeting at       /"), "{shown}");
+    assert!(
+        shown.contains("rings of 65536 octets, in each direction"),
+        "{shown}"
+    );
+
+    // One of another host, and one of another user.
+    let moved = |change: &dyn Fn(&mut oxorb_object::SocketIdentity)| {
+        use oxorb_object::components::Component;
+        let mut ior = object.ior().clone();
+        let mut profile = oxorb_object::IiopProfile::parse(&ior.profiles[0]).unwrap();
+        for component in &mut profile.components {
+            if let Ok(Component::OxorbShmSocket {
+                place,
+                mut identity,
+            }) = component.decode()
+            {
+                change(&mut identity);
+                *component = oxorb_object::TaggedComponent::oxorb_shm_socket(&place, &identity);
+            }
+        }
+        ior.profiles = vec![profile.to_profile()];
+        good(&["ping", "-c", "1", &ior.to_string()])
+    };
+    let shown = moved(&|it| it.host[0] ^= 1);
+    assert!(shown.contains("is on another host"), "{shown}");
+    assert!(shown.contains("calls go over uiop"), "{shown}");
+    let shown = moved(&|it| it.uid += 1);
+    assert!(
+        shown.contains("servers of the same user and of root"),
+        "{shown}"
+    );
+    orb.shutdown(true).unwrap();
 }
 
 #[test]
@@ -266,7 +332,7 @@ fn ping_says_whether_hosts_are_one_and_why_each_address_was_not_chosen() {
     let not: Vec<_> = said["endpoints"].as_array().unwrap().iter().collect();
     assert_eq!(not[0]["not_chosen"], serde_json::Value::Null, "{said}");
     assert_eq!(
-        not[1]["not_chosen"], "it comes later in the reference",
+        not[1]["not_chosen"], "uiop of this host comes first",
         "{said}"
     );
     let preferring = [

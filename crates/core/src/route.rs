@@ -278,16 +278,13 @@ fn addresses<'p>(
     protocol: &'p Arc<Protocol>,
     profile: &Profile,
 ) -> Vec<(&'p Arc<Protocol>, Address, i16, Option<usize>)> {
-    let place = |of: &Arc<Protocol>| options.protocols.iter().position(|it| Arc::ptr_eq(it, of));
-    let near = |address: &Address| {
-        let is_near = protocol.messaging().is_none() && protocol.profile().is_near(address);
-        place(protocol).filter(|_| is_near)
-    };
     if !profile.lanes.is_empty() {
+        let mut all = options.protocols.iter();
+        let place = all.position(|it| Arc::ptr_eq(it, protocol) && it.messaging().is_none());
         let lanes = profile.lanes.iter().cloned();
         return lanes
             .map(|(address, priority)| {
-                let nearness = near(&address);
+                let nearness = place.filter(|_| protocol.profile().is_near(&address));
                 (protocol, address, priority, nearness)
             })
             .collect();
@@ -298,7 +295,7 @@ fn addresses<'p>(
         Some((other, found.ok()?, NO_LANE, Some(place)))
     });
     let own = profile.addresses.iter();
-    let own = own.map(|address| (protocol, address.clone(), NO_LANE, near(address)));
+    let own = own.map(|address| (protocol, address.clone(), NO_LANE, None));
     beside.chain(own).collect()
 }
 

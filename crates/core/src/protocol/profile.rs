@@ -52,8 +52,8 @@ pub trait ProfileKind: Send + Sync + fmt::Debug {
         Vec::new()
     }
 
-    /// Reports whether an address of a profile of this kind is one of this host that calls prefer to the addresses of other
-    /// profiles, as those that [`found_beside`](Self::found_beside) returns.
+    /// Reports whether the address of a lane in a profile of this kind is one of this host, which calls prefer to the lanes of
+    /// other profiles: no component of theirs tells of lanes.
     fn is_near(&self, address: &Address) -> bool {
         let _ = address;
         false

@@ -1,8 +1,12 @@
 //! Entry points for fuzzing: whatever octets arrive as dependencies and events.
 
+use std::time::{Duration, Instant};
+
 use oxorb::cdr::{Decode as _, Decoder, Dialect};
 
 use crate::filter::{Filter, Program, Trigger};
+use crate::gateway::reassembly::{Reassembly, ReassemblyLimits};
+use crate::gateway::{datagram, read_payload};
 use crate::rtec_event_channel_admin::ConsumerQos;
 use crate::rtec_event_comm::Event;
 use crate::{FilterLimits, Syntax};
@@ -51,5 +55,37 @@ fn run(qos: &ConsumerQos, events: &[Event], syntax: Syntax) {
         if !program.remembers() {
             assert_eq!(program.accepts(trigger), matched != crate::Matched::No);
         }
+    }
+}
+
+/// Reads octets as datagrams of two senders, each behind its length in one octet and a sender and a pause in another, and
+/// messages that are complete as events.
+///
+/// # Panics
+/// When more is held than the limits allow.
+pub fn datagrams(octets: &[u8]) {
+    let limits = ReassemblyLimits {
+        sources: 1,
+        window: 4,
+        message: 1_000,
+        octets: 2_000,
+        ..ReassemblyLimits::default()
+    };
+    let mut reassembly = Reassembly::new(limits);
+    let mut now = Instant::now();
+    let mut rest = octets;
+    while let [length, how, after @ ..] = rest {
+        let (one, after) = after.split_at(after.len().min(usize::from(*length)));
+        rest = after;
+        now += Duration::from_millis(u64::from(how >> 1) * 10);
+        let Ok((header, fragment)) = datagram::read(one, how & 1 == 1) else {
+            continue;
+        };
+        let from = ([127, 0, 0, 1], 1 + u16::from(how & 1)).into();
+        if let Ok(Some(message)) = reassembly.take(from, &header, fragment, now) {
+            assert_eq!(message.len(), header.size as usize);
+            let _ = read_payload(&message, header.order);
+        }
+        assert!(reassembly.held() <= limits.octets);
     }
 }

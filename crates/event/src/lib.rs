@@ -20,6 +20,7 @@ pub mod event_type;
 mod filter;
 #[doc(hidden)]
 pub mod fuzz;
+pub mod gateway;
 mod service;
 pub mod time;
 mod typed;

@@ -1,0 +1,189 @@
+//! Datagrams of TAO's multicast gateway: a message in fragments, each behind a header of 32 octets.
+//!
+//! ```text
+//!  0  octet 0 or 1: byte order of header and message    4  ulong number of the message    8  ulong octets of the message
+//!  1  'A' 'B' 'C'                                      12  ulong octets here             16  ulong where they begin
+//!                                                      20  ulong number of the fragment  24  ulong fragments in all
+//!                                                      28  CRC-32 of all but these four, most significant octet first; or 0
+//! ```
+
+use std::fmt;
+
+use oxorb::ByteOrder;
+
+/// Octets of a header.
+pub const HEADER: usize = 32;
+
+/// Octets of a datagram with its header, at least (TAO's limit).
+pub const LEAST_MTU: usize = 40;
+
+/// Octets of a datagram with its header, at most: what fits into a UDP datagram over IPv4.
+pub const MOST_MTU: usize = 65_507;
+
+/// Octets of all fragments but the last, at least.
+const LEAST_FRAGMENT: u32 = (LEAST_MTU - HEADER) as u32;
+
+/// Place of the checksum.
+const CHECKSUM: usize = 28;
+
+/// Header of a datagram.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Header {
+    /// Byte order of the header and of the message.
+    pub order: ByteOrder,
+    /// Number of the message, of those that its sender sent.
+    pub message: u32,
+    /// Octets of the message.
+    pub size: u32,
+    /// Place of the fragment in the message.
+    pub offset: u32,
+    /// Number of the fragment, from 0.
+    pub fragment: u32,
+    /// Fragments in all.
+    pub count: u32,
+}
+
+/// Fault of a datagram.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DatagramError {
+    /// Shorter than a header.
+    Short,
+    /// No byte order and `ABC` at its beginning: sent by something else.
+    Foreign,
+    /// Sizes, places and numbers contradict each other or the length of the datagram.
+    Contradiction,
+    /// The checksum is another: damaged, or the sender sends none.
+    Checksum,
+}
+
+impl fmt::Display for DatagramError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Short => "the datagram is shorter than the gateway's header of 32 octets",
+            Self::Foreign => "the datagram does not begin like those of an event gateway: something else sends here",
+            Self::Contradiction => "sizes and numbers in the header of the datagram contradict each other",
+            Self::Checksum => {
+                "the checksum is wrong: the datagram was damaged, or its sender computes none (option `checksum`)"
+            }
+        })
+    }
+}
+
+impl fmt::Debug for DatagramError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for DatagramError {}
+
+/// Reads a datagram: its header, and the octets of the fragment. The checksum is looked at only if the sender is known to send
+/// it.
+///
+/// ```
+/// use oxorb_event::gateway::datagram;
+///
+/// let mut sent = Vec::new();
+/// let mut buffer = Vec::new();
+/// datagram::split(b"13 octets, so", 7, 40, true, &mut buffer, |one| Ok(sent.push(one.to_vec())))?;
+/// assert_eq!(sent.len(), 2);
+/// let (header, octets) = datagram::read(&sent[1], true)?;
+/// assert_eq!((header.message, header.fragment, header.count, header.size), (7, 1, 2, 13));
+/// assert_eq!(octets, b"s, so");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// [`DatagramError`]
+pub fn read(datagram: &[u8], checksum: bool) -> Result<(Header, &[u8]), DatagramError> {
+    let (head, octets) = datagram
+        .split_at_checked(HEADER)
+        .ok_or(DatagramError::Short)?;
+    let order = match head[..4] {
+        [0, b'A', b'B', b'C'] => ByteOrder::Big,
+        [1, b'A', b'B', b'C'] => ByteOrder::Little,
+        _ => return Err(DatagramError::Foreign),
+    };
+    let ulong = |at: usize| {
+        let octets = [head[at], head[at + 1], head[at + 2], head[at + 3]];
+        match order {
+            ByteOrder::Big => u32::from_be_bytes(octets),
+            ByteOrder::Little => u32::from_le_bytes(octets),
+        }
+    };
+    let header = Header {
+        order,
+        message: ulong(4),
+        size: ulong(8),
+        offset: ulong(16),
+        fragment: ulong(20),
+        count: ulong(24),
+    };
+    let length = octets.len();
+    let end = u64::from(header.offset) + length as u64;
+    let alone = header.count == 1;
+    let fits = ulong(12) as usize == length
+        && end <= u64::from(header.size)
+        && header.fragment < header.count
+        && header.count <= header.size / LEAST_FRAGMENT + 1
+        && (!alone || length as u64 == u64::from(header.size));
+    if !fits {
+        return Err(DatagramError::Contradiction);
+    }
+    let sent = [head[28], head[29], head[30], head[31]];
+    if checksum && sent != checksum_of(&head[..CHECKSUM], octets) {
+        return Err(DatagramError::Checksum);
+    }
+    Ok((header, octets))
+}
+
+/// Writes a message as datagrams of at most `mtu` octets, one after the other into `buffer`, and calls `send` with each. The
+/// message is in this machine's byte order. `mtu` is taken to be within [`LEAST_MTU`] and [`MOST_MTU`].
+///
+/// # Errors
+/// The first error of `send`, after which no more is sent.
+pub fn split<E>(
+    message: &[u8],
+    number: u32,
+    mtu: usize,
+    checksum: bool,
+    buffer: &mut Vec<u8>,
+    mut send: impl FnMut(&[u8]) -> Result<(), E>,
+) -> Result<(), E> {
+    let most = mtu.clamp(LEAST_MTU, MOST_MTU) - HEADER;
+    let count = message.len().div_ceil(most).max(1);
+    for fragment in 0..count {
+        let offset = fragment * most;
+        let octets = &message[offset..message.len().min(offset + most)];
+        buffer.clear();
+        let little = ByteOrder::NATIVE == ByteOrder::Little;
+        buffer.extend_from_slice(&[u8::from(little), b'A', b'B', b'C']);
+        let numbers = [
+            number as usize,
+            message.len(),
+            octets.len(),
+            offset,
+            fragment,
+            count,
+        ];
+        for number in numbers {
+            buffer.extend_from_slice(&(number as u32).to_ne_bytes());
+        }
+        let sum = match checksum {
+            true => checksum_of(buffer, octets),
+            false => [0; 4],
+        };
+        buffer.extend_from_slice(&sum);
+        buffer.extend_from_slice(octets);
+        send(buffer)?;
+    }
+    Ok(())
+}
+
+fn checksum_of(head: &[u8], octets: &[u8]) -> [u8; 4] {
+    let mut sum = crc32fast::Hasher::new();
+    sum.update(head);
+    sum.update(octets);
+    sum.finalize().to_be_bytes()
+}

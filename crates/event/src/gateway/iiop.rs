@@ -1,0 +1,383 @@
+//! Events of one channel in another, by GIOP: what the consumers of the one ask for, and no more.
+
+mod links;
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use oxorb::{Interface as _, Orb, SystemException};
+
+use super::GatewayError;
+use crate::Key;
+use crate::rtec_event_channel_admin::{
+    ConsumerQos, EventChannelRef, Observer, ObserverRef, ProxyPushConsumerRef, SupplierQos,
+};
+use crate::rtec_event_comm::{Event, PushConsumer, PushConsumerRef};
+use links::Links;
+
+/// Settings of an [`IiopGateway`].
+#[derive(Clone, Copy, Debug)]
+pub struct IiopOptions {
+    /// Whether the gateway takes 1 from an event's `ttl`, and passes none on that has none left. Default on. Off, only being
+    /// gateways keeps two gateways from sending an event back and forth.
+    pub use_ttl: bool,
+    /// Whether events of each source that is asked for go into the channel through a proxy of its own, so that it filters
+    /// by supplier. Default on.
+    pub proxy_per_source: bool,
+    /// Time between two looks whether both channels still are there, and between attempts to connect again. Default 5 s.
+    pub period: Duration,
+    /// How long one call may take, but for pushes. Default 1 s.
+    pub call_timeout: Duration,
+}
+
+impl Default for IiopOptions {
+    fn default() -> Self {
+        Self {
+            use_ttl: true,
+            proxy_per_source: true,
+            period: Duration::from_secs(5),
+            call_timeout: Duration::from_secs(1),
+        }
+    }
+}
+
+/// Counts of an [`IiopGateway`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct IiopStatistics {
+    /// Events passed on.
+    pub events: u64,
+    /// Events whose `ttl` was 0 or less, which end here.
+    pub ended: u64,
+    /// Events that could not be passed on.
+    pub failed: u64,
+    /// Times that it connected, the first included: again after each change of what is asked for, and after a loss.
+    pub connected: u64,
+    /// Times that a channel was lost.
+    pub lost: u64,
+    /// Whether it is connected, and so passes events on at present.
+    pub is_connected: bool,
+}
+
+/// Gateway that passes on to one channel what its consumers ask for of another, as TAO's `EC_Gateway_IIOP`. Either may be of
+/// any ORB. Dropping it disconnects.
+///
+/// It observes the channel where events go to; whenever what consumers ask for changes there, it connects anew where
+/// events come from, in a thread of its own. Events that are pushed while it does are not passed on. When a channel is lost,
+/// it tries again after each [`period`](IiopOptions::period).
+///
+/// Events of a source keep their order. An event is copied once, for its `ttl`.
+pub struct IiopGateway {
+    inner: Arc<Inner>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What the objects and the thread of a gateway share.
+struct Inner {
+    from: EventChannelRef,
+    to: EventChannelRef,
+    options: IiopOptions,
+    gate: PushConsumerRef,
+    observer: ObserverRef,
+    state: Mutex<State>,
+    changed: Condvar,
+    counts: Counts,
+}
+
+#[derive(Default)]
+struct State {
+    /// Types and sources that consumers ask for.
+    wanted: BTreeSet<Key>,
+    /// Whether `wanted` is another than `links` were made for.
+    is_new: bool,
+    stopped: bool,
+    /// A channel said that it is over.
+    over: bool,
+    links: Option<Arc<Links>>,
+}
+
+#[derive(Default)]
+struct Counts {
+    events: AtomicU64,
+    ended: AtomicU64,
+    failed: AtomicU64,
+    connected: AtomicU64,
+    lost: AtomicU64,
+}
+
+/// What the gateway has at the channel where events go to.
+struct Watch {
+    handle: u32,
+    /// A proxy that nobody connects to: as long as it exists, so does the channel that knows the observer.
+    presence: ProxyPushConsumerRef,
+}
+
+impl IiopGateway {
+    /// Passes on what the consumers of `to` ask for of `from`. The gateway's own objects are in the root POA of `orb`, which has
+    /// to listen where both channels reach it.
+    ///
+    /// Returns before it is connected: neither channel has to be there yet.
+    ///
+    /// # Errors
+    /// [`GatewayError::Poa`], [`GatewayError::Thread`].
+    pub fn start(
+        orb: &Orb,
+        from: &EventChannelRef,
+        to: &EventChannelRef,
+        options: IiopOptions,
+    ) -> Result<Self, GatewayError> {
+        let poa = orb.root_poa();
+        // A servant is one object only.
+        let servants = [Arc::<Servant>::default(), Arc::default()];
+        let gate: PushConsumerRef = poa
+            .activate(Arc::clone(&servants[0]))
+            .map_err(GatewayError::Poa)?;
+        let observer: ObserverRef = poa
+            .activate(Arc::clone(&servants[1]))
+            .map_err(GatewayError::Poa)?;
+        let timed = |channel: &EventChannelRef| {
+            EventChannelRef::from_ref(channel.reference().with_timeout(options.call_timeout))
+        };
+        let inner = Arc::new(Inner {
+            from: timed(from),
+            to: timed(to),
+            options,
+            gate,
+            observer,
+            state: Mutex::default(),
+            changed: Condvar::new(),
+            counts: Counts::default(),
+        });
+        for servant in &servants {
+            *servant.0.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(&inner);
+        }
+        let run = {
+            let (inner, orb) = (Arc::clone(&inner), orb.clone());
+            move || {
+                inner.run();
+                let poa = orb.root_poa();
+                // They may be gone with the ORB.
+                let _ = poa.deactivate(&inner.gate);
+                let _ = poa.deactivate(&inner.observer);
+            }
+        };
+        let builder = thread::Builder::new().name("event-gateway".into());
+        let thread = builder.spawn(run).map_err(GatewayError::Thread)?;
+        Ok(Self {
+            inner,
+            thread: Some(thread),
+        })
+    }
+
+    /// Returns what was passed on so far.
+    pub fn statistics(&self) -> IiopStatistics {
+        let counts = &self.inner.counts;
+        IiopStatistics {
+            events: counts.events.load(Relaxed),
+            ended: counts.ended.load(Relaxed),
+            failed: counts.failed.load(Relaxed),
+            connected: counts.connected.load(Relaxed),
+            lost: counts.lost.load(Relaxed),
+            is_connected: self.inner.lock().links.is_some(),
+        }
+    }
+}
+
+impl Drop for IiopGateway {
+    /// Disconnects, and waits until that is done: for a few calls, each no longer than `call_timeout`.
+    fn drop(&mut self) {
+        self.inner.lock().stopped = true;
+        self.inner.changed.notify_all();
+        // Dropped by a consumer within a push of the gateway's own thread there is no waiting for it.
+        if let Some(thread) = self
+            .thread
+            .take()
+            .filter(|one| one.thread().id() != thread::current().id())
+        {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl std::fmt::Debug for IiopGateway {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("IiopGateway")
+            .field(&self.statistics())
+            .finish()
+    }
+}
+
+impl Inner {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing that is done under the lock leaves half a change.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps the gateway connected until it is dropped.
+    fn run(&self) {
+        let mut watch = None;
+        loop {
+            self.attend(&mut watch);
+            let state = self.lock();
+            let idle = |state: &mut State| !(state.stopped || state.is_new || state.over);
+            let waited = self
+                .changed
+                .wait_timeout_while(state, self.options.period, idle);
+            let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            let stopped = state.stopped;
+            drop(state);
+            if stopped {
+                break;
+            }
+        }
+        self.disconnect();
+        if let Some(Watch { handle, presence }) = watch {
+            let _ = self.to.remove_observer(handle);
+            let _ = presence.disconnect_push_consumer();
+        }
+    }
+
+    /// Looks after both channels once.
+    fn attend(&self, watch: &mut Option<Watch>) {
+        self.lock().over = false;
+        if watch
+            .as_ref()
+            .is_some_and(|watch| !exists(watch.presence.reference()))
+        {
+            self.lose();
+            *watch = None;
+        }
+        if watch.is_none() {
+            *watch = self.observe().ok();
+        }
+        let links = self.lock().links.clone();
+        if links.is_some_and(|links| !links.exist()) {
+            self.lose();
+        }
+        let (wanted, due) = {
+            let mut state = self.lock();
+            let due = state.is_new || state.links.is_none();
+            state.is_new = false;
+            (state.wanted.clone(), due)
+        };
+        if watch.is_none() || !due {
+            return;
+        }
+        self.disconnect();
+        if wanted.is_empty() {
+            return;
+        }
+        let Ok(links) = Links::connect(&self.from, &self.to, &wanted, &self.options) else {
+            return;
+        };
+        // Where pushes find it before the first comes.
+        let links = Arc::new(links);
+        self.lock().links = Some(Arc::clone(&links));
+        match links.open(&self.gate, &wanted) {
+            Ok(()) => drop(self.counts.connected.fetch_add(1, Relaxed)),
+            Err(_) => self.disconnect(),
+        }
+    }
+
+    fn observe(&self) -> Result<Watch, SystemException> {
+        let suppliers = self.to.for_suppliers()?.ok_or(links::NIL)?;
+        let presence = suppliers.obtain_push_consumer()?.ok_or(links::NIL)?;
+        let handle = self.to.append_observer(Some(&self.observer));
+        let handle = handle.map_err(|_| links::NIL)?;
+        Ok(Watch { handle, presence })
+    }
+
+    /// Counts the loss of a channel, and lets go of links to it.
+    fn lose(&self) {
+        self.counts.lost.fetch_add(1, Relaxed);
+        self.disconnect();
+    }
+
+    fn disconnect(&self) {
+        let links = self.lock().links.take();
+        if let Some(links) = links {
+            links.disconnect();
+        }
+    }
+
+    fn push(&self, events: &[Event]) {
+        let Some(links) = self.lock().links.clone() else {
+            self.counts.failed.fetch_add(events.len() as u64, Relaxed);
+            return;
+        };
+        for event in events {
+            if self.options.use_ttl && event.header.ttl <= 0 {
+                self.counts.ended.fetch_add(1, Relaxed);
+                continue;
+            }
+            let mut event = event.clone();
+            event.header.ttl -= i32::from(self.options.use_ttl);
+            let counted = match links.push(event) {
+                Ok(()) => &self.counts.events,
+                Err(_) => &self.counts.failed,
+            };
+            counted.fetch_add(1, Relaxed);
+        }
+    }
+
+    fn over(&self) {
+        self.lock().over = true;
+        self.changed.notify_all();
+    }
+}
+
+/// What channels see of the gateway.
+#[derive(Default)]
+struct Servant(Mutex<Weak<Inner>>);
+
+impl Servant {
+    fn inner(&self) -> Option<Arc<Inner>> {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .upgrade()
+    }
+}
+
+impl PushConsumer for Servant {
+    fn push(&self, events: &[Event]) {
+        if let Some(inner) = self.inner() {
+            inner.push(events);
+        }
+    }
+
+    fn disconnect_push_consumer(&self) -> oxorb::Result<()> {
+        if let Some(inner) = self.inner() {
+            inner.over();
+        }
+        Ok(())
+    }
+}
+
+impl Observer for Servant {
+    /// Only notes what is asked for: the channel waits for the answer.
+    fn update_consumer(&self, subscriptions: &ConsumerQos) -> oxorb::Result<()> {
+        let Some(inner) = self.inner() else {
+            return Ok(());
+        };
+        let wanted = links::keys(subscriptions);
+        let mut state = inner.lock();
+        if state.wanted != wanted {
+            state.wanted = wanted;
+            state.is_new = true;
+            inner.changed.notify_all();
+        }
+        Ok(())
+    }
+
+    fn update_supplier(&self, _publications: &SupplierQos) -> oxorb::Result<()> {
+        Ok(())
+    }
+}
+
+/// Whether an object answers that it exists.
+fn exists(object: &oxorb::Ref) -> bool {
+    matches!(object.non_existent(), Ok(false))
+}

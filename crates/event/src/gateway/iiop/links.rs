@@ -1,0 +1,140 @@
+//! The proxies of a gateway, at both channels.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use oxorb::{CompletionStatus, Interface as _, SystemException, minor};
+
+use super::{IiopOptions, exists};
+use crate::event_type::{ANY, SHUTDOWN, UNDEFINED};
+use crate::rtec_event_channel_admin::{
+    ConsumerQos, EventChannelRef, ProxyPushConsumerRef, ProxyPushSupplierRef, SupplierAdminRef,
+    SupplierQos,
+};
+use crate::rtec_event_comm::{Event, PushConsumerRef};
+use crate::{Filter, Key, asks_for, publishes};
+
+/// Where events come from, and where they go, by source.
+pub(super) struct Links {
+    supplier: ProxyPushSupplierRef,
+    consumers: BTreeMap<i32, ProxyPushConsumerRef>,
+}
+
+/// Types of designators and timers, which no channel publishes.
+const RESERVED: Range<i32> = SHUTDOWN..UNDEFINED;
+
+/// A channel gave nil, or an exception of its own: it takes no gateway.
+pub(super) const NIL: SystemException =
+    SystemException::bad_param(minor::bad_param::NIL_PEER, CompletionStatus::No);
+
+/// The types and sources in a list of subscriptions: what is no group. A filter that cannot be told so is any.
+pub(super) fn keys(subscriptions: &ConsumerQos) -> BTreeSet<Key> {
+    let headers = subscriptions
+        .dependencies
+        .iter()
+        .map(|one| one.event.header);
+    let events = headers.filter(|header| !RESERVED.contains(&header.r#type));
+    events
+        .map(|header| (header.r#type, header.source))
+        .collect()
+}
+
+impl Links {
+    /// Obtains proxies at both channels, and connects where events go to; none comes before [`open`](Self::open).
+    pub(super) fn connect(
+        from: &EventChannelRef,
+        to: &EventChannelRef,
+        wanted: &BTreeSet<Key>,
+        options: &IiopOptions,
+    ) -> Result<Self, SystemException> {
+        let suppliers = to.for_suppliers()?.ok_or(NIL)?;
+        let supplier = from
+            .for_consumers()?
+            .ok_or(NIL)?
+            .obtain_push_supplier()?
+            .ok_or(NIL)?;
+        let per_source = options.proxy_per_source;
+        let sources: BTreeSet<i32> = wanted
+            .iter()
+            .map(|key| if per_source { key.1 } else { ANY })
+            .collect();
+        let mut links = Self {
+            supplier,
+            consumers: BTreeMap::new(),
+        };
+        for source in sources {
+            // Events of a source that is named, and of types that are asked for of any.
+            let of = |key: &Key| !per_source || key.1 == source || key.1 == ANY;
+            let keys: Vec<Key> = wanted.iter().copied().filter(of).collect();
+            if let Err(error) = links.publish(&suppliers, source, keys) {
+                links.disconnect();
+                return Err(error);
+            }
+        }
+        Ok(links)
+    }
+
+    fn publish(
+        &mut self,
+        suppliers: &SupplierAdminRef,
+        source: i32,
+        keys: Vec<Key>,
+    ) -> Result<(), SystemException> {
+        let proxy = suppliers.obtain_push_consumer()?.ok_or(NIL)?;
+        let published = SupplierQos {
+            is_gateway: true,
+            ..publishes(keys)
+        };
+        proxy
+            .connect_push_supplier(None, &published)
+            .map_err(|_| NIL)?;
+        self.consumers.insert(source, proxy);
+        Ok(())
+    }
+
+    /// Connects where events come from.
+    pub(super) fn open(
+        &self,
+        gate: &PushConsumerRef,
+        wanted: &BTreeSet<Key>,
+    ) -> Result<(), SystemException> {
+        let wanted = Filter::any_of(
+            wanted
+                .iter()
+                .map(|&(one, source)| Filter::event(one, source)),
+        );
+        let wanted = ConsumerQos {
+            is_gateway: true,
+            ..asks_for(&wanted)
+        };
+        self.supplier
+            .connect_push_consumer(Some(gate), &wanted)
+            .map_err(|_| NIL)
+    }
+
+    /// Pushes an event through the proxy of its source.
+    pub(super) fn push(&self, event: Event) -> Result<(), SystemException> {
+        let consumer = self.consumers.get(&event.header.source);
+        let consumer = consumer.or_else(|| self.consumers.get(&ANY));
+        // An event of any source meets each filter; any proxy will do.
+        let consumer = consumer.or_else(|| self.consumers.values().next());
+        consumer.ok_or(NIL)?.push(&[event])
+    }
+
+    /// Whether both channels still know the links.
+    pub(super) fn exist(&self) -> bool {
+        exists(self.supplier.reference())
+            && self
+                .consumers
+                .values()
+                .all(|proxy| exists(proxy.reference()))
+    }
+
+    /// Disconnects. What a channel that is gone answers does not matter.
+    pub(super) fn disconnect(&self) {
+        let _ = self.supplier.disconnect_push_supplier();
+        for proxy in self.consumers.values() {
+            let _ = proxy.disconnect_push_consumer();
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! Messages between gateways: a set of events.
+
+use oxorb::ByteOrder;
+use oxorb::cdr::{Decoder, Dialect, Encode as _, Encoder, Result};
+
+use crate::rtec_event_comm::Event;
+
+/// Writes a set of one event, with a header that says one gateway less to go. The octets take the place of what `buffer` has.
+pub(super) fn write(event: &Event, buffer: &mut Vec<u8>) -> Result<()> {
+    let mut header = event.header;
+    header.ttl -= 1;
+    let taken = std::mem::take(buffer);
+    let mut e = Encoder::new(taken, ByteOrder::NATIVE, Dialect::GIOP_1_2);
+    e.ulong(1);
+    header.encode(&mut e)?;
+    event.data.encode(&mut e)?;
+    let encoded = e.finish();
+    let used = encoded.len();
+    *buffer = encoded.into_buffer();
+    buffer.truncate(used);
+    Ok(())
+}
+
+/// Reads a set of events.
+pub(crate) fn read(octets: &[u8], order: ByteOrder) -> Result<Vec<Event>> {
+    let mut d = Decoder::new(octets, order, Dialect::GIOP_1_2);
+    let events = d.sequence(None)?;
+    d.finish()?;
+    Ok(events)
+}

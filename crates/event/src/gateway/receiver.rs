@@ -1,0 +1,260 @@
+//! Datagrams as events of a channel.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use rustix::net::{AddressFamily, SocketType, bind, socket, sockopt};
+
+use super::datagram::{self, MOST_MTU};
+use super::reassembly::{Reassembly, ReassemblyCounts, ReassemblyLimits};
+use super::{GatewayError, payload};
+use crate::{EventChannel, Key, SupplierConnection, publishes};
+
+/// Settings of a [`UdpReceiver`].
+#[derive(Clone, Debug)]
+pub struct ReceiverOptions {
+    /// Address that datagrams come to: one of this host, or a multicast group. Several receivers may share a group's.
+    pub listen: SocketAddr,
+    /// Interface to hear a multicast group on, by its address; the unspecified one leaves that to the system.
+    pub interface: Ipv4Addr,
+    /// Whether each datagram has to have the right CRC-32. Default off; senders must agree.
+    pub checksum: bool,
+    /// Sender to ignore: that of the same gateway, so that a channel does not hear itself. With the unspecified address,
+    /// whoever sends from this port.
+    pub ignore: Option<SocketAddr>,
+    /// Types and sources that are published: others are not delivered. Default: all (0, 0).
+    pub publications: Vec<Key>,
+    /// Bounds of what senders can make this keep.
+    pub limits: ReassemblyLimits,
+}
+
+impl ReceiverOptions {
+    /// Returns the defaults, for an address.
+    pub fn new(listen: SocketAddr) -> Self {
+        Self {
+            listen,
+            interface: Ipv4Addr::UNSPECIFIED,
+            checksum: false,
+            ignore: None,
+            publications: vec![(0, 0)],
+            limits: ReassemblyLimits::default(),
+        }
+    }
+}
+
+/// Counts of a [`UdpReceiver`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ReceiverStatistics {
+    /// Datagrams received, but for those ignored.
+    pub datagrams: u64,
+    /// Datagrams of the sender to ignore.
+    pub ignored: u64,
+    /// Datagrams that are none of a gateway's, or damaged.
+    pub malformed: u64,
+    /// Fragments that came twice, too late, or contradict others.
+    pub dropped: u64,
+    /// Messages that are no set of events.
+    pub undecodable: u64,
+    /// Events given to the channel.
+    pub events: u64,
+    /// What became of messages.
+    pub messages: ReassemblyCounts,
+}
+
+/// Supplier of a channel whose events come as datagrams, of TAO's gateways, too. Dropping it ends it, and waits for its
+/// thread.
+///
+/// A thread of its own reads, and pushes in the channel's name. Events of one sender come in the order in which their
+/// datagrams are complete; none is asked for again.
+#[derive(Debug)]
+pub struct UdpReceiver {
+    receiving: Arc<Receiving>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug)]
+struct Receiving {
+    socket: UdpSocket,
+    options: ReceiverOptions,
+    connection: SupplierConnection,
+    stopped: AtomicBool,
+    datagrams: AtomicU64,
+    ignored: AtomicU64,
+    malformed: AtomicU64,
+    dropped: AtomicU64,
+    undecodable: AtomicU64,
+    events: AtomicU64,
+    messages: Mutex<ReassemblyCounts>,
+}
+
+/// Time after which the thread looks whether it shall end.
+const ROUND: Duration = Duration::from_millis(100);
+
+impl UdpReceiver {
+    /// Connects to a channel of this process, as a gateway.
+    ///
+    /// # Errors
+    /// [`GatewayError::Socket`], [`GatewayError::Channel`], [`GatewayError::Thread`].
+    pub fn connect(channel: &EventChannel, options: ReceiverOptions) -> Result<Self, GatewayError> {
+        let address = options.listen;
+        let what = match address.ip().is_multicast() {
+            true => "cannot join",
+            false => "cannot listen at",
+        };
+        let socket = open(&options).map_err(|error| GatewayError::Socket {
+            address,
+            what,
+            error,
+        })?;
+        let mut published = publishes(options.publications.iter().copied());
+        published.is_gateway = true;
+        let connection = channel
+            .connect_supplier(None, &published)
+            .map_err(GatewayError::Channel)?;
+        let receiving = Arc::new(Receiving {
+            socket,
+            options,
+            connection,
+            stopped: AtomicBool::new(false),
+            datagrams: AtomicU64::new(0),
+            ignored: AtomicU64::new(0),
+            malformed: AtomicU64::new(0),
+            dropped: AtomicU64::new(0),
+            undecodable: AtomicU64::new(0),
+            events: AtomicU64::new(0),
+            messages: Mutex::default(),
+        });
+        let run = {
+            let receiving = Arc::clone(&receiving);
+            move || receiving.run()
+        };
+        let builder = thread::Builder::new().name("event-gateway".into());
+        let thread = builder.spawn(run).map_err(GatewayError::Thread)?;
+        Ok(Self {
+            receiving,
+            thread: Some(thread),
+        })
+    }
+
+    /// Returns the address that datagrams come to.
+    ///
+    /// # Errors
+    /// The operating system's, which has none for an open socket.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.receiving.socket.local_addr()
+    }
+
+    /// Returns what came so far.
+    pub fn statistics(&self) -> ReceiverStatistics {
+        let receiving = &self.receiving;
+        ReceiverStatistics {
+            datagrams: receiving.datagrams.load(Relaxed),
+            ignored: receiving.ignored.load(Relaxed),
+            malformed: receiving.malformed.load(Relaxed),
+            dropped: receiving.dropped.load(Relaxed),
+            undecodable: receiving.undecodable.load(Relaxed),
+            events: receiving.events.load(Relaxed),
+            messages: *receiving
+                .messages
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner),
+        }
+    }
+}
+
+impl Drop for UdpReceiver {
+    fn drop(&mut self) {
+        self.receiving.stopped.store(true, Ordering::Release);
+        // A receiver that is dropped by a consumer of its own events is in this thread.
+        if let Some(thread) = self
+            .thread
+            .take()
+            .filter(|one| one.thread().id() != thread::current().id())
+        {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn open(options: &ReceiverOptions) -> io::Result<UdpSocket> {
+    let address = options.listen;
+    let family = match address {
+        SocketAddr::V4(_) => AddressFamily::INET,
+        SocketAddr::V6(_) => AddressFamily::INET6,
+    };
+    let handle: OwnedFd = socket(family, SocketType::DGRAM, None)?;
+    rustix::io::fcntl_setfd(&handle, rustix::io::FdFlags::CLOEXEC)?;
+    if address.ip().is_multicast() {
+        sockopt::set_socket_reuseaddr(&handle, true)?;
+    }
+    bind(&handle, &address)?;
+    let socket = UdpSocket::from(handle);
+    match address.ip() {
+        IpAddr::V4(group) if group.is_multicast() => {
+            socket.join_multicast_v4(&group, &options.interface)?
+        }
+        IpAddr::V6(group) if group.is_multicast() => socket.join_multicast_v6(&group, 0)?,
+        _ => {}
+    }
+    socket.set_read_timeout(Some(ROUND))?;
+    Ok(socket)
+}
+
+impl Receiving {
+    fn run(&self) {
+        let mut buffer = vec![0; MOST_MTU];
+        let mut reassembly = Reassembly::new(self.options.limits);
+        while !self.stopped.load(Ordering::Acquire) {
+            match self.socket.recv_from(&mut buffer) {
+                Ok((length, from)) => self.take(&mut reassembly, from, &buffer[..length]),
+                Err(error) if is_passing(&error) => reassembly.expire(Instant::now()),
+                // Such as what ICMP tells of datagrams that nobody sends from here.
+                Err(_) => thread::sleep(ROUND),
+            }
+            *self.messages.lock().unwrap_or_else(PoisonError::into_inner) = reassembly.counts();
+        }
+    }
+
+    fn take(&self, reassembly: &mut Reassembly, from: SocketAddr, octets: &[u8]) {
+        if self
+            .options
+            .ignore
+            .is_some_and(|ignored| is_of(ignored, from))
+        {
+            self.ignored.fetch_add(1, Relaxed);
+            return;
+        }
+        self.datagrams.fetch_add(1, Relaxed);
+        let Ok((header, fragment)) = datagram::read(octets, self.options.checksum) else {
+            self.malformed.fetch_add(1, Relaxed);
+            return;
+        };
+        match reassembly.take(from, &header, fragment, Instant::now()) {
+            Err(_) => drop(self.dropped.fetch_add(1, Relaxed)),
+            Ok(None) => {}
+            Ok(Some(message)) => match payload::read(&message, header.order) {
+                Err(_) => drop(self.undecodable.fetch_add(1, Relaxed)),
+                // What the channel refuses it counts.
+                Ok(events) => {
+                    if self.connection.push(&events).is_ok() {
+                        self.events.fetch_add(events.len() as u64, Relaxed);
+                    }
+                }
+            },
+        }
+    }
+}
+
+fn is_passing(error: &io::Error) -> bool {
+    use io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
+    matches!(error.kind(), WouldBlock | TimedOut | Interrupted)
+}
+
+fn is_of(sender: SocketAddr, from: SocketAddr) -> bool {
+    sender.port() == from.port() && (sender.ip().is_unspecified() || sender.ip() == from.ip())
+}

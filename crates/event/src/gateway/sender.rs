@@ -1,0 +1,215 @@
+//! Events of a channel as datagrams.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::datagram::{LEAST_MTU, MOST_MTU, split};
+use super::{Destinations, GatewayError, payload};
+use crate::rtec_event_channel_admin::ConsumerQos;
+use crate::rtec_event_comm::{Event, PushConsumer};
+use crate::{ConsumerConnection, EventChannel};
+
+/// Settings of a [`UdpSender`].
+#[derive(Clone, Debug)]
+pub struct SenderOptions {
+    /// Where events go.
+    pub destinations: Destinations,
+    /// Address that datagrams come from. For a multicast group, the address of the interface to send on; the unspecified one
+    /// leaves that to the system. Default `0.0.0.0:0`.
+    pub local: SocketAddr,
+    /// Octets of a datagram with its header, from 40 to 65,507. Default 1,024. More than the network carries in one frame
+    /// is cut by IP, and lost whole if one piece is.
+    pub mtu: usize,
+    /// Whether each datagram has a CRC-32. Default off; receivers must agree.
+    pub checksum: bool,
+    /// Networks that a datagram to a multicast group may cross. Default 1: this one only.
+    pub hops: u32,
+    /// Whether receivers on this host get datagrams to a multicast group, too. Default on.
+    pub to_this_host: bool,
+}
+
+impl SenderOptions {
+    /// Returns the defaults, with these destinations.
+    pub fn new(destinations: Destinations) -> Self {
+        Self {
+            destinations,
+            local: SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
+            mtu: 1_024,
+            checksum: false,
+            hops: 1,
+            to_this_host: true,
+        }
+    }
+}
+
+/// Counts of a [`UdpSender`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SenderStatistics {
+    /// Events sent.
+    pub events: u64,
+    /// Datagrams sent.
+    pub datagrams: u64,
+    /// Events whose `ttl` was 0 or less, which end here.
+    pub ended: u64,
+    /// Events for which there is no destination.
+    pub nowhere: u64,
+    /// Events that could not be sent, or not whole: the socket's queue was full, or there was no route.
+    pub failed: u64,
+}
+
+/// Consumer of a channel that sends its events as datagrams, octet for octet as TAO's `ECG_UDP_Sender`. Dropping it ends it.
+///
+/// One datagram, or several, for each event; nothing says whether they arrive. Sending takes one lock and one system call for
+/// each datagram in the thread that pushes, never waits, and allocates nothing once its buffers are as large as the largest
+/// event.
+#[derive(Debug)]
+pub struct UdpSender {
+    sending: Arc<Sending>,
+    _connection: ConsumerConnection,
+}
+
+#[derive(Debug)]
+struct Sending {
+    socket: UdpSocket,
+    options: SenderOptions,
+    state: Mutex<State>,
+    events: AtomicU64,
+    datagrams: AtomicU64,
+    ended: AtomicU64,
+    nowhere: AtomicU64,
+    failed: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    next: u32,
+    message: Vec<u8>,
+    datagram: Vec<u8>,
+}
+
+impl UdpSender {
+    /// Connects to a channel of this process, as a gateway that asks for `wanted`.
+    ///
+    /// # Errors
+    /// [`GatewayError::Socket`], [`GatewayError::Channel`].
+    pub fn connect(
+        channel: &EventChannel,
+        wanted: &ConsumerQos,
+        options: SenderOptions,
+    ) -> Result<Self, GatewayError> {
+        let address = options.local;
+        let socket = open(&options).map_err(|error| GatewayError::Socket {
+            address,
+            what: "cannot send from",
+            error,
+        })?;
+        let sending = Arc::new(Sending {
+            socket,
+            options,
+            state: Mutex::default(),
+            events: AtomicU64::new(0),
+            datagrams: AtomicU64::new(0),
+            ended: AtomicU64::new(0),
+            nowhere: AtomicU64::new(0),
+            failed: AtomicU64::new(0),
+        });
+        let wanted = ConsumerQos {
+            is_gateway: true,
+            ..wanted.clone()
+        };
+        let consumer: Arc<dyn PushConsumer> = sending.clone();
+        let connection = channel
+            .connect_consumer(consumer, &wanted)
+            .map_err(GatewayError::Channel)?;
+        Ok(Self {
+            sending,
+            _connection: connection,
+        })
+    }
+
+    /// Returns the address that datagrams come from, for a receiver that shall ignore them.
+    ///
+    /// # Errors
+    /// The operating system's, which has none for an open socket.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.sending.socket.local_addr()
+    }
+
+    /// Returns what was sent so far.
+    pub fn statistics(&self) -> SenderStatistics {
+        let sending = &self.sending;
+        SenderStatistics {
+            events: sending.events.load(Relaxed),
+            datagrams: sending.datagrams.load(Relaxed),
+            ended: sending.ended.load(Relaxed),
+            nowhere: sending.nowhere.load(Relaxed),
+            failed: sending.failed.load(Relaxed),
+        }
+    }
+}
+
+fn open(options: &SenderOptions) -> io::Result<UdpSocket> {
+    let mtu = LEAST_MTU..=MOST_MTU;
+    if !mtu.contains(&options.mtu) {
+        let what = format!(
+            "an mtu of {} is not from {LEAST_MTU} to {MOST_MTU}",
+            options.mtu
+        );
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+    }
+    let socket = UdpSocket::bind(options.local)?;
+    socket.set_nonblocking(true)?;
+    if options.local.is_ipv4() {
+        socket.set_multicast_ttl_v4(options.hops)?;
+        socket.set_multicast_loop_v4(options.to_this_host)?;
+    } else {
+        socket.set_multicast_loop_v6(options.to_this_host)?;
+    }
+    Ok(socket)
+}
+
+impl PushConsumer for Sending {
+    fn push(&self, events: &[Event]) {
+        for event in events {
+            let counted = match (
+                event.header.ttl > 0,
+                self.options.destinations.of(&event.header),
+            ) {
+                (false, _) => &self.ended,
+                (true, None) => &self.nowhere,
+                (true, Some(to)) => match self.send(event, to) {
+                    Ok(()) => &self.events,
+                    Err(_) => &self.failed,
+                },
+            };
+            counted.fetch_add(1, Relaxed);
+        }
+    }
+
+    fn disconnect_push_consumer(&self) -> oxorb::Result<()> {
+        Ok(())
+    }
+}
+
+impl Sending {
+    fn send(&self, event: &Event, to: SocketAddr) -> io::Result<()> {
+        // What a panic leaves is written anew.
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let State {
+            next,
+            message,
+            datagram,
+        } = &mut *state;
+        payload::write(event, message).map_err(io::Error::other)?;
+        let number = *next;
+        *next = next.wrapping_add(1);
+        let SenderOptions { mtu, checksum, .. } = self.options;
+        split(message, number, mtu, checksum, datagram, |octets| {
+            self.socket.send_to(octets, to)?;
+            self.datagrams.fetch_add(1, Relaxed);
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,200 @@
+//! Events from channel to channel by GIOP, over TCP.
+
+use std::time::Duration;
+
+use oxorb::Orb;
+use oxorb_event::gateway::{IiopGateway, IiopOptions};
+use oxorb_event::rtec_event_channel_admin::EventChannelRef;
+use oxorb_event::{ChannelOptions, EventChannel, Filter, Served, publishes};
+
+use super::{Record, event, until};
+
+/// A channel behind an ORB of its own.
+struct Host {
+    orb: Orb,
+    channel: EventChannel,
+    served: Served,
+}
+
+impl Host {
+    fn new(port: u16) -> Host {
+        let orb = Orb::builder()
+            .listen(&format!("iiop://127.0.0.1:{port}"))
+            .build()
+            .unwrap();
+        let channel = EventChannel::new(ChannelOptions::default());
+        let served = channel.serve(&orb, "EventService").unwrap();
+        Host {
+            orb,
+            channel,
+            served,
+        }
+    }
+
+    fn url(&self) -> String {
+        let ior = oxorb::Interface::reference(self.served.reference()).ior();
+        let profile = ior.iiop_profiles().next().expect("it listens");
+        format!("corbaloc::{}/EventService", profile.endpoints()[0])
+    }
+
+    fn push(&self, events: &[oxorb_event::rtec_event_comm::Event]) {
+        let supplier = self
+            .channel
+            .connect_supplier(None, &publishes([(0, 0)]))
+            .unwrap();
+        supplier.push(events).unwrap();
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        let _ = self.orb.shutdown(true);
+    }
+}
+
+fn quick() -> IiopOptions {
+    IiopOptions {
+        period: Duration::from_millis(50),
+        ..IiopOptions::default()
+    }
+}
+
+fn gateway(orb: &Orb, from: &Host, to: &Host, options: IiopOptions) -> IiopGateway {
+    let from: EventChannelRef = orb.resolve(&from.url()).unwrap();
+    let to: EventChannelRef = orb.resolve(&to.url()).unwrap();
+    IiopGateway::start(orb, &from, &to, options).unwrap()
+}
+
+fn gateway_orb() -> Orb {
+    Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap()
+}
+
+/// Pushes until the gateway passes something on: it connects in its own time.
+fn until_it_passes(from: &Host, record: &Record, one: i32) {
+    until("the gateway passes events on", || {
+        from.push(&[event(one, 1, 9, b"probe")]);
+        record.all().iter().any(|got| got.0 == one)
+    });
+}
+
+#[test]
+fn a_gateway_passes_on_what_is_asked_for_and_follows_changes() {
+    let (from, to, orb) = (Host::new(0), Host::new(0), gateway_orb());
+    for proxy_per_source in [true, false] {
+        let (record, first) = Record::consumer(&to.channel, &Filter::event(17, 1));
+        let gateway = gateway(
+            &orb,
+            &from,
+            &to,
+            IiopOptions {
+                proxy_per_source,
+                ..quick()
+            },
+        );
+        until_it_passes(&from, &record, 17);
+        // Whom nobody asks for does not even reach the gateway.
+        let before = gateway.statistics();
+        from.push(&[event(18, 1, 9, b"")]);
+        assert_eq!(gateway.statistics().ended, before.ended);
+        let (other, second) = Record::consumer(&to.channel, &Filter::event_type(18));
+        until_it_passes(&from, &other, 18);
+        let connected = gateway.statistics().connected;
+        assert!(connected >= 2);
+
+        let start = record.count();
+        let events = (0..50).map(|at| event(17, 1, 2, &[at]));
+        from.push(&events.collect::<Vec<_>>());
+        until("all of them", || record.count() >= start + 50);
+        let tail: Vec<_> = record.all()[start..].to_vec();
+        let got: Vec<u8> = tail
+            .iter()
+            .filter(|one| one.3.len() == 1)
+            .map(|one| one.3[0])
+            .collect();
+        assert_eq!(got, (0..50).collect::<Vec<u8>>());
+        assert!(
+            tail.iter()
+                .filter(|one| one.3.len() == 1)
+                .all(|one| one.2 == 1)
+        );
+
+        drop((first, second));
+        until("nobody asks any more", || {
+            !gateway.statistics().is_connected
+        });
+        until("its consumer is gone", || {
+            from.channel.statistics().consumers.is_empty()
+        });
+        drop(gateway);
+    }
+    assert!(to.channel.statistics().suppliers.is_empty());
+    orb.shutdown(true).unwrap();
+}
+
+#[test]
+fn events_in_a_circle_of_gateways_end() {
+    let (one, other, orb) = (Host::new(0), Host::new(0), gateway_orb());
+    let (at_one, _first) = Record::consumer(&one.channel, &Filter::ALL);
+    let (at_other, _second) = Record::consumer(&other.channel, &Filter::ALL);
+    let there = gateway(&orb, &one, &other, quick());
+    let back = gateway(&orb, &other, &one, quick());
+    until("both are connected", || {
+        there.statistics().is_connected && back.statistics().is_connected
+    });
+    until_it_passes(&one, &at_other, 99);
+    until_it_passes(&other, &at_one, 98);
+    one.push(&[event(17, 1, 3, b"round")]);
+    let ttls = |record: &Record| {
+        let all = record.all();
+        all.iter()
+            .filter(|one| one.0 == 17)
+            .map(|one| one.2)
+            .collect::<Vec<_>>()
+    };
+    until("it came back and went again", || ttls(&at_other).len() == 2);
+    assert_eq!((ttls(&at_one), ttls(&at_other)), (vec![3, 1], vec![2, 0]));
+    until("it ended", || back.statistics().ended > 0);
+    assert_eq!(ttls(&at_other), [2, 0]);
+    drop((there, back));
+    orb.shutdown(true).unwrap();
+}
+
+#[test]
+fn a_gateway_connects_again_after_either_channel_was_gone() {
+    let (mut from, mut to, orb) = (Host::new(0), Host::new(0), gateway_orb());
+    let port = |host: &Host| -> u16 {
+        host.url()
+            .split([':', '/'])
+            .nth(3)
+            .unwrap()
+            .parse()
+            .unwrap()
+    };
+    let (record, connection) = Record::consumer(&to.channel, &Filter::event_type(17));
+    let gateway = gateway(&orb, &from, &to, quick());
+    until_it_passes(&from, &record, 17);
+
+    let at = port(&from);
+    drop(from);
+    until("the loss of the source is seen", || {
+        gateway.statistics().lost == 1
+    });
+    from = Host::new(at);
+    let (before, start) = (record.count(), record.all().len());
+    assert_eq!(before, start);
+    until("events come again", || {
+        from.push(&[event(17, 2, 9, b"after")]);
+        record.count() > before
+    });
+
+    let at = port(&to);
+    drop((connection, to));
+    until("the loss of the target is seen", || {
+        gateway.statistics().lost >= 2
+    });
+    to = Host::new(at);
+    let (record, _connection) = Record::consumer(&to.channel, &Filter::event_type(18));
+    until_it_passes(&from, &record, 18);
+    drop(gateway);
+    orb.shutdown(true).unwrap();
+}

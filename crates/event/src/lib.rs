@@ -11,6 +11,7 @@
 //! * [`Publisher`] and [`Subscriber`] are for values of IDL types instead of octets, with this channel or one elsewhere
 //!   ([`RemoteChannel`]).
 //! * [`Filter`] is what a consumer asks for; [`event_type`] holds the types that mean something to a channel.
+//! * [`gateway`] takes events farther: to a channel elsewhere by GIOP, or to many by datagrams.
 //! * [`rtec_event_comm`] and [`rtec_event_channel_admin`] hold the interfaces as they are in IDL.
 #![forbid(unsafe_code)]
 
@@ -18,6 +19,7 @@ mod channel;
 mod error;
 pub mod event_type;
 mod filter;
+mod filter_text;
 #[doc(hidden)]
 pub mod fuzz;
 pub mod gateway;
@@ -39,6 +41,7 @@ pub use filter::{
     Filter, FilterError, FilterErrorKind, FilterLimits, Interest, Key, Matched, Program, Progress,
     Syntax, TimeoutKind, Trigger,
 };
+pub use filter_text::FilterTextError;
 pub use idl::{
     EventPayload, RtecEventData, rtec_base, rtec_event_channel_admin, rtec_event_comm, time_base,
 };

@@ -86,7 +86,10 @@ impl std::error::Error for DatagramError {}
 ///
 /// let mut sent = Vec::new();
 /// let mut buffer = Vec::new();
-/// datagram::split(b"13 octets, so", 7, 40, true, &mut buffer, |one| Ok(sent.push(one.to_vec())))?;
+/// datagram::split(b"13 octets, so", 7, 40, true, &mut buffer, |one| {
+///     sent.push(one.to_vec());
+///     Ok::<(), std::io::Error>(())
+/// })?;
 /// assert_eq!(sent.len(), 2);
 /// let (header, octets) = datagram::read(&sent[1], true)?;
 /// assert_eq!((header.message, header.fragment, header.count, header.size), (7, 1, 2, 13));

@@ -1,5 +1,12 @@
 //! Compiles the interfaces of the event and notification services.
 
 fn main() -> Result<(), oxorb_idlgen::Error> {
-    oxorb_idlgen::compile(["../../idl/omg/CosNotifyChannelAdmin.idl"])
+    oxorb_idlgen::Builder::new()
+        .files([
+            "../../idl/omg/CosNotifyChannelAdmin.idl",
+            "../../idl/omg/TimeBase.idl",
+            "../../idl/tao/NotifyExt.idl",
+        ])
+        .joined("notify")
+        .compile()
 }

@@ -115,6 +115,15 @@ impl Any {
         })
     }
 
+    /// Returns the number of octets that the value takes, if the any was received; `None` for a value that was put in
+    /// here, which is encoded only when it is sent.
+    pub fn received_octets(&self) -> Option<usize> {
+        match &self.content {
+            Content::Received(received) => Some(received.octets.len()),
+            _ => None,
+        }
+    }
+
     /// The type of the value; [`TypeCode::NULL`] when there is none.
     #[inline]
     pub fn type_code(&self) -> &TypeCode {

@@ -1,12 +1,33 @@
 //! The OMG's Event and Notification Services, as fronts of the delivery that the real-time event channel has.
 #![forbid(unsafe_code)]
 
+mod admin;
+mod channel;
+mod error;
+mod event;
+mod filter;
+mod limits;
+mod notify_service;
+mod problem;
+mod properties;
+mod proxy;
+mod quality;
+mod service;
+mod settings;
+mod side;
+mod types;
+
 mod idl {
     #![allow(missing_docs, reason = "the IDL says it")]
-    oxorb::include_idl!("CosNotifyChannelAdmin");
+    oxorb::include_idl!("notify");
 }
 
+pub use error::Error;
+use idl::time_base;
 pub use idl::{
     cos_event_channel_admin, cos_event_comm, cos_notification, cos_notify_channel_admin,
-    cos_notify_comm, cos_notify_filter,
+    cos_notify_comm, cos_notify_filter, notify_ext,
 };
+pub use limits::Limits;
+pub use notify_service::{CHANNEL_NAME, FACTORY_NAME, NotifyService, POA_NAME};
+pub use settings::Settings;

@@ -1,0 +1,411 @@
+//! Channels: admins, the ways events take, and what the two sides know of each other.
+
+mod servant;
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, Weak};
+use std::time::Duration;
+
+use oxorb::{Interface as _, Ref, SystemException, minor};
+use oxorb_delivery::{Counts, Dispatcher};
+
+use crate::admin::{Admin, ConsumerAdmin, SupplierAdmin};
+use crate::cos_notification::EventType;
+use crate::cos_notify_channel_admin::{
+    AdminLimit, AdminLimitExceeded, EventChannelRef, InterFilterGroupOperator,
+};
+use crate::event::{Body, Event, Population, Times};
+use crate::problem::{GONE, too_many};
+use crate::properties::{Level, Name, Values};
+use crate::proxy::{ProxyConsumer, ProxySupplier};
+use crate::quality::{Owner, Quality};
+use crate::service::{Hosted, Kind, Service};
+use crate::side::Side;
+use crate::types::Census;
+
+/// One channel.
+pub(crate) struct Channel {
+    pub(crate) id: i32,
+    pub(crate) service: Weak<Service>,
+    me: Weak<Channel>,
+    reference: OnceLock<Ref>,
+    pub(crate) quality: Quality,
+    administration: Mutex<Values>,
+    admins: Mutex<Admins>,
+    proxies: AtomicUsize,
+    connected_consumers: AtomicUsize,
+    connected_suppliers: AtomicUsize,
+    /// Connected proxies to which consumers are connected.
+    routes: RwLock<Arc<[Arc<ProxySupplier>]>>,
+    /// Connected proxies to which suppliers are connected.
+    sources: RwLock<Arc<[Arc<ProxyConsumer>]>>,
+    pub(crate) dispatcher: Dispatcher<Arc<Event>>,
+    population: Population,
+    offered: Census,
+    subscribed: Census,
+    /// Pulls that wait.
+    pub(crate) pulls: AtomicUsize,
+}
+
+#[derive(Default)]
+struct Admins {
+    ended: bool,
+    consumers: BTreeMap<i32, Arc<ConsumerAdmin>>,
+    suppliers: BTreeMap<i32, Arc<SupplierAdmin>>,
+    default_consumers: Option<i32>,
+    default_suppliers: Option<i32>,
+}
+
+impl Channel {
+    /// Makes a channel, starts its threads and serves it.
+    pub(crate) fn create(
+        service: &Arc<Service>,
+        id: i32,
+        values: Values,
+        administration: Values,
+    ) -> Result<Arc<Channel>, SystemException> {
+        let dispatcher = service.dispatcher()?;
+        let weak = Arc::downgrade(service);
+        let channel = Arc::new_cyclic(|me: &Weak<Channel>| Channel {
+            id,
+            quality: Quality::new(service.support(), Level::Channel, values),
+            service: weak,
+            me: Weak::clone(me),
+            reference: OnceLock::new(),
+            administration: Mutex::new(administration),
+            admins: Mutex::default(),
+            proxies: AtomicUsize::new(0),
+            connected_consumers: AtomicUsize::new(0),
+            connected_suppliers: AtomicUsize::new(0),
+            routes: RwLock::default(),
+            sources: RwLock::default(),
+            dispatcher,
+            population: Population::default(),
+            offered: Census::default(),
+            subscribed: Census::default(),
+            pulls: AtomicUsize::new(0),
+        });
+        channel.quality.belongs_to(channel.me.clone());
+        let servant = Arc::clone(&channel);
+        let reference = service.activate::<EventChannelRef, _>(Kind::Channel, id, servant)?;
+        let _ = channel.reference.set(reference);
+        service.channels().insert(id, channel.clone());
+        channel.changed()?;
+        Ok(channel)
+    }
+
+    pub(crate) fn reference(&self) -> Result<EventChannelRef, SystemException> {
+        let reference = self.reference.get().cloned().ok_or(GONE)?;
+        Ok(EventChannelRef::from_ref(reference))
+    }
+
+    pub(crate) fn service(&self) -> Result<Arc<Service>, SystemException> {
+        self.service.upgrade().ok_or(GONE)
+    }
+
+    /// Makes an admin of one side.
+    fn new_admin<P>(
+        &self,
+        operator: InterFilterGroupOperator,
+        is_default: bool,
+        insert: impl FnOnce(&mut Admins, Arc<Admin<P>>),
+    ) -> Result<Arc<Admin<P>>, SystemException>
+    where
+        Admin<P>: crate::admin::Serve,
+        P: Send + Sync + 'static,
+    {
+        let service = self.service()?;
+        let mut admins = self.admins();
+        if admins.ended {
+            return Err(GONE);
+        }
+        let number = admins.consumers.len() + admins.suppliers.len();
+        // The default admins always find a place.
+        if number >= service.limits().admins && !is_default {
+            return Err(too_many(minor::imp_limit::EVENT_ADMINS));
+        }
+        let channel = self.me.upgrade().ok_or(GONE)?;
+        let admin = Admin::<P>::create(&service, &channel, service.next()?, operator)?;
+        insert(&mut admins, Arc::clone(&admin));
+        Ok(admin)
+    }
+
+    pub(crate) fn new_consumer_admin(
+        &self,
+        operator: InterFilterGroupOperator,
+        is_default: bool,
+    ) -> Result<Arc<ConsumerAdmin>, SystemException> {
+        self.new_admin(operator, is_default, |admins, admin| {
+            if is_default {
+                admins.default_consumers = Some(admin.id);
+            }
+            admins.consumers.insert(admin.id, admin);
+        })
+    }
+
+    pub(crate) fn new_supplier_admin(
+        &self,
+        operator: InterFilterGroupOperator,
+        is_default: bool,
+    ) -> Result<Arc<SupplierAdmin>, SystemException> {
+        self.new_admin(operator, is_default, |admins, admin| {
+            if is_default {
+                admins.default_suppliers = Some(admin.id);
+            }
+            admins.suppliers.insert(admin.id, admin);
+        })
+    }
+
+    fn default_operator(&self) -> Result<InterFilterGroupOperator, SystemException> {
+        Ok(match self.service()?.settings.default_operator_or {
+            true => InterFilterGroupOperator::OrOp,
+            false => InterFilterGroupOperator::AndOp,
+        })
+    }
+
+    /// Returns the default admin of consumers, made when it is first asked for.
+    pub(crate) fn default_consumers(&self) -> Result<Arc<ConsumerAdmin>, SystemException> {
+        let admins = self.admins();
+        let found = admins
+            .default_consumers
+            .and_then(|id| admins.consumers.get(&id).cloned());
+        drop(admins);
+        match found {
+            Some(admin) => Ok(admin),
+            None => self.new_consumer_admin(self.default_operator()?, true),
+        }
+    }
+
+    /// Returns the default admin of suppliers, made when it is first asked for.
+    pub(crate) fn default_suppliers(&self) -> Result<Arc<SupplierAdmin>, SystemException> {
+        let admins = self.admins();
+        let found = admins
+            .default_suppliers
+            .and_then(|id| admins.suppliers.get(&id).cloned());
+        drop(admins);
+        match found {
+            Some(admin) => Ok(admin),
+            None => self.new_supplier_admin(self.default_operator()?, true),
+        }
+    }
+
+    fn admins(&self) -> MutexGuard<'_, Admins> {
+        self.admins.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn forget_admin(&self, id: i32) {
+        let mut admins = self.admins();
+        admins.consumers.remove(&id);
+        admins.suppliers.remove(&id);
+    }
+
+    /// Counts another proxy, unless there are as many as may be.
+    pub(crate) fn add_proxy(&self) -> Result<(), SystemException> {
+        let limit = self.service()?.limits().proxies;
+        match reserve(&self.proxies, limit) {
+            true => Ok(()),
+            false => Err(too_many(minor::imp_limit::EVENT_PROXIES)),
+        }
+    }
+
+    pub(crate) fn forget_proxy(&self) {
+        self.proxies.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    fn connections(&self, side: Side) -> (&AtomicUsize, Name) {
+        match side {
+            Side::Consumers => (&self.connected_consumers, Name::MaxConsumers),
+            Side::Suppliers => (&self.connected_suppliers, Name::MaxSuppliers),
+        }
+    }
+
+    /// Refuses another proxy while as many peers are connected as the channel admits.
+    pub(crate) fn check_peers(&self, side: Side) -> Result<(), AdminLimitExceeded> {
+        let (connected, name) = self.connections(side);
+        let most = self.administration(name);
+        if most == 0 || connected.load(Ordering::Relaxed) < most as usize {
+            return Ok(());
+        }
+        let administration = self.administration.lock();
+        let administration = administration.unwrap_or_else(PoisonError::into_inner);
+        let mut properties = administration.properties().into_iter();
+        let limit = properties.find(|one| crate::properties::named(&one.name) == Some(name));
+        let limit = limit.expect("the channel has all administrative properties");
+        Err(AdminLimitExceeded {
+            admin_property_err: AdminLimit {
+                name: limit.name,
+                value: limit.value,
+            },
+        })
+    }
+
+    /// Counts another connected peer, unless as many are connected as the channel admits.
+    pub(crate) fn admit(&self, side: Side) -> Result<(), SystemException> {
+        let (connected, name) = self.connections(side);
+        let most = match self.administration(name) {
+            0 => usize::MAX,
+            most => most as usize,
+        };
+        match reserve(connected, most) {
+            true => Ok(()),
+            false => Err(too_many(minor::imp_limit::EVENT_PEERS)),
+        }
+    }
+
+    pub(crate) fn leave(&self, side: Side) {
+        self.connections(side).0.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    fn administration(&self, name: Name) -> i64 {
+        let administration = self.administration.lock();
+        administration
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(name)
+    }
+
+    /// Most events that wait for one consumer; 0: as its own properties say.
+    pub(crate) fn queue_length(&self) -> usize {
+        self.administration(Name::MaxQueueLength) as usize
+    }
+
+    pub(crate) fn add_route(&self, proxy: Arc<ProxySupplier>) {
+        let types = proxy.types.list();
+        let mut routes = self.routes.write().unwrap_or_else(PoisonError::into_inner);
+        *routes = routes.iter().cloned().chain([proxy]).collect();
+        drop(routes);
+        self.subscriptions_changed(&types, &[]);
+    }
+
+    pub(crate) fn remove_route(&self, id: i32, types: &[EventType]) {
+        let mut routes = self.routes.write().unwrap_or_else(PoisonError::into_inner);
+        *routes = routes.iter().filter(|one| one.id != id).cloned().collect();
+        drop(routes);
+        self.subscriptions_changed(&[], types);
+    }
+
+    pub(crate) fn add_source(&self, proxy: Arc<ProxyConsumer>) {
+        let types = proxy.types.list();
+        let mut sources = self.sources.write().unwrap_or_else(PoisonError::into_inner);
+        *sources = sources.iter().cloned().chain([proxy]).collect();
+        drop(sources);
+        self.offers_changed(&types, &[]);
+    }
+
+    pub(crate) fn remove_source(&self, id: i32, types: &[EventType]) {
+        let mut sources = self.sources.write().unwrap_or_else(PoisonError::into_inner);
+        *sources = sources.iter().filter(|one| one.id != id).cloned().collect();
+        drop(sources);
+        self.offers_changed(&[], types);
+    }
+
+    fn routes(&self) -> Arc<[Arc<ProxySupplier>]> {
+        Arc::clone(&self.routes.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn sources(&self) -> Arc<[Arc<ProxyConsumer>]> {
+        Arc::clone(&self.sources.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Tells suppliers of types that are subscribed to now, or not any more.
+    pub(crate) fn subscriptions_changed(&self, added: &[EventType], removed: &[EventType]) {
+        if self.subscribed.change(added, removed) {
+            self.sources().iter().for_each(|source| source.tell());
+        }
+    }
+
+    /// Tells consumers of types that are offered now, or not any more.
+    pub(crate) fn offers_changed(&self, added: &[EventType], removed: &[EventType]) {
+        if self.offered.change(added, removed) {
+            self.routes().iter().for_each(|route| route.tell());
+        }
+    }
+
+    pub(crate) fn offered_types(&self) -> Vec<EventType> {
+        self.offered.types()
+    }
+
+    pub(crate) fn subscribed_types(&self) -> Vec<EventType> {
+        self.subscribed.types()
+    }
+
+    /// Refuses events while the channel holds as many as it may and rejects more.
+    pub(crate) fn check_room(&self) -> Result<(), SystemException> {
+        let administration = self.administration.lock();
+        let administration = administration.unwrap_or_else(PoisonError::into_inner);
+        let most = administration.get(Name::MaxQueueLength);
+        let rejects = administration.is_set(Name::RejectNewEvents, 1);
+        if rejects && most > 0 && self.population.count() >= most as usize {
+            return Err(too_many(minor::imp_limit::EVENT_QUEUE));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn event(&self, body: Body) -> Arc<Event> {
+        Arc::new(Event::new(body, &self.population))
+    }
+
+    /// Offers an event to all consumers that want it.
+    pub(crate) fn publish(&self, event: &Arc<Event>) -> Result<(), SystemException> {
+        let times = Times::new(self.dispatcher.plan().clock.now());
+        for route in self.routes().iter() {
+            if let Some(attributes) = route.wants(event, &times) {
+                route.offer(event, &attributes);
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the channel and all that belongs to it; connected peers are called.
+    pub(crate) fn end(&self) -> Result<(), SystemException> {
+        let mut admins = self.admins();
+        if std::mem::replace(&mut admins.ended, true) {
+            return Err(GONE);
+        }
+        let consumers: Vec<_> = admins.consumers.values().cloned().collect();
+        let suppliers: Vec<_> = admins.suppliers.values().cloned().collect();
+        drop(admins);
+        // Suppliers first: nothing new comes while the consumers go.
+        suppliers.iter().for_each(|admin| admin.end());
+        consumers.iter().for_each(|admin| admin.end());
+        if let Some(service) = self.service.upgrade() {
+            service.channels().remove(&self.id);
+            service.deactivate(Kind::Channel, self.id);
+        }
+        Ok(())
+    }
+
+    /// Has queues follow changed properties.
+    fn apply(&self) {
+        self.routes().iter().for_each(|route| route.apply());
+    }
+}
+
+impl Hosted for Channel {
+    fn reference(&self) -> Result<EventChannelRef, SystemException> {
+        Channel::reference(self)
+    }
+
+    fn counts(&self) -> Counts {
+        self.dispatcher.counts()
+    }
+
+    fn stop(&self, limit: Duration) {
+        self.dispatcher.shut_down(limit);
+        self.admins().ended = true;
+        self.sources().iter().for_each(|source| source.end(false));
+    }
+}
+
+impl Owner for Channel {
+    fn changed(&self) -> Result<(), SystemException> {
+        Ok(())
+    }
+}
+
+fn reserve(count: &AtomicUsize, most: usize) -> bool {
+    let more = |count: usize| (count < most).then_some(count + 1);
+    count
+        .fetch_update(Ordering::Relaxed, Ordering::Relaxed, more)
+        .is_ok()
+}

@@ -1,0 +1,132 @@
+//! Operations of a channel.
+
+use std::borrow::Cow;
+use std::sync::PoisonError;
+
+use oxorb::{DelegatesTo, Interface as _};
+
+use super::Channel;
+use crate::cos_event_channel_admin::{
+    ConsumerAdminRef as EventConsumerAdminRef, EventChannel as EventChannelOfEvents,
+    SupplierAdminRef as EventSupplierAdminRef,
+};
+use crate::cos_notification::admin_properties_admin::SetAdminError;
+use crate::cos_notification::{AdminPropertiesAdmin, Property, QoSAdmin, UnsupportedAdmin};
+use crate::cos_notify_channel_admin::event_channel::{
+    GetConsumeradminError, GetSupplieradminError,
+};
+use crate::cos_notify_channel_admin::{
+    AdminId, AdminNotFound, ConsumerAdminRef, EventChannel, EventChannelFactoryRef,
+    InterFilterGroupOperator, SupplierAdminRef,
+};
+use crate::cos_notify_filter::FilterFactoryRef;
+use crate::quality::Owner as _;
+
+impl DelegatesTo<dyn QoSAdmin> for Channel {
+    fn delegate(&self) -> &dyn QoSAdmin {
+        &self.quality
+    }
+}
+
+impl AdminPropertiesAdmin for Channel {
+    fn get_admin(&self) -> oxorb::Result<Vec<Property>> {
+        let administration = self.administration.lock();
+        Ok(administration
+            .unwrap_or_else(PoisonError::into_inner)
+            .properties())
+    }
+
+    fn set_admin(&self, admin: &[Property]) -> Result<(), SetAdminError> {
+        let support = self.service()?.support();
+        let administration = self.administration.lock();
+        let set = administration
+            .unwrap_or_else(PoisonError::into_inner)
+            .set(admin, support);
+        set.map_err(|admin_err| UnsupportedAdmin { admin_err })?;
+        self.apply();
+        Ok(self.changed()?)
+    }
+}
+
+impl EventChannelOfEvents for Channel {
+    fn for_consumers(&self) -> oxorb::Result<Option<EventConsumerAdminRef>> {
+        Ok(Some(self.default_consumers()?.consumer_reference()?.into()))
+    }
+
+    fn for_suppliers(&self) -> oxorb::Result<Option<EventSupplierAdminRef>> {
+        Ok(Some(self.default_suppliers()?.supplier_reference()?.into()))
+    }
+
+    fn destroy(&self) -> oxorb::Result<()> {
+        self.end()
+    }
+}
+
+impl EventChannel for Channel {
+    fn my_factory(&self) -> oxorb::Result<Option<EventChannelFactoryRef>> {
+        let service = self.service()?;
+        Ok(service
+            .factory()
+            .cloned()
+            .map(EventChannelFactoryRef::from_ref))
+    }
+
+    fn default_consumer_admin(&self) -> oxorb::Result<Option<ConsumerAdminRef>> {
+        Ok(Some(self.default_consumers()?.consumer_reference()?))
+    }
+
+    fn default_supplier_admin(&self) -> oxorb::Result<Option<SupplierAdminRef>> {
+        Ok(Some(self.default_suppliers()?.supplier_reference()?))
+    }
+
+    fn default_filter_factory(&self) -> oxorb::Result<Option<FilterFactoryRef>> {
+        Ok(self.service()?.filter_factory())
+    }
+
+    fn new_for_consumers(
+        &self,
+        op: InterFilterGroupOperator,
+    ) -> oxorb::Result<(Option<ConsumerAdminRef>, AdminId)> {
+        let admin = self.new_consumer_admin(op, false)?;
+        Ok((Some(admin.consumer_reference()?), admin.id))
+    }
+
+    fn new_for_suppliers(
+        &self,
+        op: InterFilterGroupOperator,
+    ) -> oxorb::Result<(Option<SupplierAdminRef>, AdminId)> {
+        let admin = self.new_supplier_admin(op, false)?;
+        Ok((Some(admin.supplier_reference()?), admin.id))
+    }
+
+    fn get_consumeradmin(
+        &self,
+        id: AdminId,
+    ) -> Result<Option<ConsumerAdminRef>, GetConsumeradminError> {
+        // TAO's name of the default admin.
+        if id == 0 {
+            return Ok(self.default_consumer_admin()?);
+        }
+        let found = self.admins().consumers.get(&id).cloned();
+        Ok(Some(found.ok_or(AdminNotFound {})?.consumer_reference()?))
+    }
+
+    fn get_supplieradmin(
+        &self,
+        id: AdminId,
+    ) -> Result<Option<SupplierAdminRef>, GetSupplieradminError> {
+        if id == 0 {
+            return Ok(self.default_supplier_admin()?);
+        }
+        let found = self.admins().suppliers.get(&id).cloned();
+        Ok(Some(found.ok_or(AdminNotFound {})?.supplier_reference()?))
+    }
+
+    fn get_all_consumeradmins(&self) -> oxorb::Result<Cow<'_, [i32]>> {
+        Ok(self.admins().consumers.keys().copied().collect())
+    }
+
+    fn get_all_supplieradmins(&self) -> oxorb::Result<Cow<'_, [i32]>> {
+        Ok(self.admins().suppliers.keys().copied().collect())
+    }
+}

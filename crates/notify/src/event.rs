@@ -1,0 +1,304 @@
+//! Events on their way through a channel.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use oxorb::{Any, Codec};
+use oxorb_delivery::Attributes;
+use oxorb_filter::event_type::EventType;
+use oxorb_filter::{Event as Filterable, Subject};
+
+use crate::cos_notification::{
+    EventHeader, EventType as TypeName, FixedEventHeader, StructuredEvent,
+};
+use crate::properties::{Name, of_event};
+
+/// One event, shared by all queues that it waits in.
+pub(crate) struct Event {
+    pub(crate) body: Body,
+    pub(crate) header: Header,
+    /// Octets that count against the queues.
+    octets: u32,
+    /// The other form, for consumers that want it.
+    converted: OnceLock<Converted>,
+    _alive: Alive,
+}
+
+/// Event as its supplier sent it.
+#[derive(Clone)]
+pub(crate) enum Body {
+    Any(Any),
+    Structured(StructuredEvent),
+}
+
+enum Converted {
+    Any(Any),
+    Structured(Box<StructuredEvent>),
+}
+
+/// Quality of service that the event itself asks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Header {
+    pub(crate) priority: Option<i16>,
+    /// 100 ns.
+    pub(crate) timeout: Option<i64>,
+    /// 100 ns since 15 October 1582.
+    pub(crate) start: Option<i64>,
+    pub(crate) stop: Option<i64>,
+    pub(crate) persistent: Option<bool>,
+}
+
+/// Number of events of a channel that are somewhere in it.
+#[derive(Clone, Default)]
+pub(crate) struct Population(Arc<AtomicUsize>);
+
+struct Alive(Population);
+
+impl Population {
+    pub(crate) fn count(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Alive {
+    fn drop(&mut self) {
+        self.0.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Event {
+    pub(crate) fn new(body: Body, population: &Population) -> Event {
+        population.0.fetch_add(1, Ordering::Relaxed);
+        let header = match &body {
+            Body::Any(_) => Header::default(),
+            Body::Structured(event) => Header::of(event),
+        };
+        Event {
+            header,
+            octets: body.octets(),
+            body,
+            converted: OnceLock::new(),
+            _alive: Alive(population.clone()),
+        }
+    }
+
+    /// As consumers of anys get it: a structured event becomes the content of an any.
+    pub(crate) fn as_any(&self) -> &Any {
+        match &self.body {
+            Body::Any(any) => any,
+            Body::Structured(event) => {
+                let converted = || Converted::Any(Any::new(event.clone()));
+                match self.converted.get_or_init(converted) {
+                    Converted::Any(any) => any,
+                    Converted::Structured(event) => &event.remainder_of_body,
+                }
+            }
+        }
+    }
+
+    /// As consumers of structured events get it: an any becomes the remainder of the body of an event of type `%ANY`,
+    /// unless it holds a structured event.
+    pub(crate) fn as_structured(&self) -> &StructuredEvent {
+        match &self.body {
+            Body::Structured(event) => event,
+            Body::Any(any) => {
+                let converted = || Converted::Structured(Box::new(structured(any)));
+                match self.converted.get_or_init(converted) {
+                    Converted::Structured(event) => event,
+                    Converted::Any(_) => unreachable!("an any is its own form"),
+                }
+            }
+        }
+    }
+
+    pub(crate) fn type_name(&self) -> EventType<'_> {
+        match &self.body {
+            Body::Any(_) => EventType::new("", "%ANY"),
+            Body::Structured(event) => event_type(&event.header.fixed_header.event_type),
+        }
+    }
+
+    /// Evaluates something over the event as it was sent.
+    pub(crate) fn with_subject<R>(&self, work: impl FnOnce(Subject<'_>) -> R) -> R {
+        match &self.body {
+            Body::Any(any) => work(Subject::Any(any)),
+            Body::Structured(event) => work(Subject::Structured(&Lent(event))),
+        }
+    }
+
+    /// Attributes for a queue, by what the event says, and else by the consumer's priority and timeout.
+    pub(crate) fn attributes(
+        &self,
+        header: &Header,
+        priority: i16,
+        timeout: i64,
+        times: &Times,
+    ) -> Attributes {
+        let timeout = Some(header.timeout.unwrap_or(timeout)).filter(|&time| time > 0);
+        let timeout = timeout.map(|time| times.now.saturating_add(nanoseconds(time)));
+        let stop = header.stop.map(|stop| times.moment(stop));
+        let expiry = match (timeout, stop) {
+            (Some(timeout), Some(stop)) => Some(timeout.min(stop)),
+            (timeout, stop) => timeout.or(stop),
+        };
+        Attributes {
+            priority: header.priority.unwrap_or(priority),
+            deadline: expiry,
+            start: header.start.map(|start| times.moment(start)),
+            expiry,
+            octets: self.octets,
+            ..Attributes::default()
+        }
+    }
+}
+
+impl Body {
+    fn octets(&self) -> u32 {
+        let octets = match self {
+            Body::Any(any) => octets_of(any),
+            Body::Structured(event) => {
+                let header = &event.header;
+                let lists = [&header.variable_header, &event.filterable_data];
+                let listed = lists.into_iter().flatten();
+                let listed: usize = listed
+                    .map(|one| one.name.len() + octets_of(&one.value))
+                    .sum();
+                let fixed = &header.fixed_header;
+                listed
+                    + fixed.event_type.domain_name.len()
+                    + fixed.event_type.type_name.len()
+                    + fixed.event_name.len()
+                    + octets_of(&event.remainder_of_body)
+            }
+        };
+        u32::try_from(octets).unwrap_or(u32::MAX)
+    }
+}
+
+/// Octets of a value, and what holds it.
+fn octets_of(any: &Any) -> usize {
+    let value = any.received_octets().unwrap_or_else(|| {
+        let encoded = Codec::default().encode_value(any);
+        encoded.map_or(0, |octets| octets.len())
+    });
+    value + size_of::<Any>()
+}
+
+impl Header {
+    /// Returns the header as mapping filters want it.
+    pub(crate) fn mapped(&self, priority: Option<i16>, timeout: Option<i64>) -> Header {
+        Header {
+            priority: priority.or(self.priority),
+            timeout: timeout.or(self.timeout),
+            ..*self
+        }
+    }
+
+    fn of(event: &StructuredEvent) -> Header {
+        let mut header = Header::default();
+        for property in &event.header.variable_header {
+            let Some(name) = crate::properties::named(&property.name) else {
+                continue;
+            };
+            let Some(value) = of_event(name, &property.value) else {
+                continue;
+            };
+            match name {
+                Name::Priority => header.priority = i16::try_from(value).ok(),
+                Name::Timeout => header.timeout = Some(value),
+                Name::StartTime => header.start = Some(value),
+                Name::StopTime => header.stop = Some(value),
+                Name::EventReliability => header.persistent = Some(value == 1),
+                _ => {}
+            }
+        }
+        header
+    }
+}
+
+/// One moment, by the clock of the queues and by that of `TimeBase`.
+pub(crate) struct Times {
+    /// Nanoseconds of the queues' clock.
+    pub(crate) now: u64,
+    /// 100 ns since 15 October 1582.
+    utc: i64,
+}
+
+impl Times {
+    pub(crate) fn new(now: u64) -> Times {
+        /// 15 October 1582 to 1 January 1970, in 100 ns.
+        const GREGORIAN: i64 = 122_192_928_000_000_000;
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        let since = since.unwrap_or(Duration::ZERO).as_nanos() / 100;
+        let utc = GREGORIAN.saturating_add(i64::try_from(since).unwrap_or(i64::MAX));
+        Times { now, utc }
+    }
+
+    fn moment(&self, utc: i64) -> u64 {
+        match utc.checked_sub(self.utc) {
+            Some(later) if later >= 0 => self.now.saturating_add(nanoseconds(later)),
+            _ => self.now,
+        }
+    }
+}
+
+/// 100 ns in nanoseconds.
+fn nanoseconds(time: i64) -> u64 {
+    u64::try_from(time).unwrap_or(0).saturating_mul(100)
+}
+
+fn structured(any: &Any) -> StructuredEvent {
+    if let Ok(Some(event)) = any.get::<StructuredEvent>() {
+        return event;
+    }
+    StructuredEvent {
+        header: EventHeader {
+            fixed_header: FixedEventHeader {
+                event_type: TypeName {
+                    domain_name: String::new(),
+                    type_name: "%ANY".to_owned(),
+                },
+                event_name: String::new(),
+            },
+            variable_header: Vec::new(),
+        },
+        filterable_data: Vec::new(),
+        remainder_of_body: any.clone(),
+    }
+}
+
+pub(crate) fn event_type(name: &TypeName) -> EventType<'_> {
+    EventType::new(&name.domain_name, &name.type_name)
+}
+
+/// Structured event, lent to a constraint.
+pub(crate) struct Lent<'e>(pub(crate) &'e StructuredEvent);
+
+impl Filterable for Lent<'_> {
+    fn domain_name(&self) -> &str {
+        &self.0.header.fixed_header.event_type.domain_name
+    }
+
+    fn type_name(&self) -> &str {
+        &self.0.header.fixed_header.event_type.type_name
+    }
+
+    fn event_name(&self) -> &str {
+        &self.0.header.fixed_header.event_name
+    }
+
+    fn variable_header(&self, at: usize) -> Option<(&str, &Any)> {
+        let property = self.0.header.variable_header.get(at)?;
+        Some((&property.name, &property.value))
+    }
+
+    fn filterable_data(&self, at: usize) -> Option<(&str, &Any)> {
+        let property = self.0.filterable_data.get(at)?;
+        Some((&property.name, &property.value))
+    }
+
+    fn remainder_of_body(&self) -> &Any {
+        &self.0.remainder_of_body
+    }
+}

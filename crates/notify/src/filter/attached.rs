@@ -1,0 +1,192 @@
+//! Filters that are attached to a proxy or an admin.
+
+use std::borrow::Cow;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
+
+use oxorb::{Any, Interface as _, SystemException, minor};
+
+use super::{FilterObject, Home};
+use crate::cos_notify_channel_admin::InterFilterGroupOperator;
+use crate::cos_notify_filter::filter_admin::{GetFilterError, RemoveFilterError};
+use crate::cos_notify_filter::{
+    FilterAdmin, FilterId, FilterNotFound, FilterRef, MappingFilterRef,
+};
+use crate::event::{Body, Event};
+use crate::problem::{GONE, nil, too_many};
+use crate::quality::Owner;
+
+/// Filters of one object. Their results are combined by "or"; an empty list lets everything pass.
+pub(crate) struct Attached {
+    service: Weak<dyn Home>,
+    owner: OnceLock<Weak<dyn Owner>>,
+    last: Mutex<FilterId>,
+    list: RwLock<Arc<[One]>>,
+}
+
+#[derive(Clone)]
+struct One {
+    id: FilterId,
+    reference: FilterRef,
+    /// `None`: an object of another process.
+    own: Option<Arc<FilterObject>>,
+}
+
+impl Attached {
+    pub(crate) fn new(service: &Weak<dyn Home>) -> Attached {
+        Attached {
+            service: Weak::clone(service),
+            owner: OnceLock::new(),
+            last: Mutex::default(),
+            list: RwLock::default(),
+        }
+    }
+
+    /// Names the object that keeps what it has in the store.
+    pub(crate) fn belongs_to(&self, owner: Weak<dyn Owner>) {
+        let _ = self.owner.set(owner);
+    }
+
+    fn changed(&self) -> Result<(), SystemException> {
+        let owner = self.owner.get().and_then(Weak::upgrade);
+        owner.ok_or(GONE)?.changed()
+    }
+
+    /// Reports whether one of the filters matches an event, or there is none. A filter that does not answer in time does
+    /// not match.
+    pub(crate) fn passes(&self, event: &Event) -> bool {
+        let list = self.list();
+        list.is_empty() || list.iter().any(|one| one.matches(event))
+    }
+
+    fn list(&self) -> Arc<[One]> {
+        Arc::clone(&self.list.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn put(&self, list: Arc<[One]>) {
+        *self.list.write().unwrap_or_else(PoisonError::into_inner) = list;
+    }
+}
+
+impl FilterAdmin for Attached {
+    fn add_filter(&self, new_filter: Option<&FilterRef>) -> oxorb::Result<FilterId> {
+        let reference = new_filter.ok_or_else(nil)?;
+        let service = self.service.upgrade().ok_or(GONE)?;
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let full = too_many(minor::imp_limit::EVENT_FILTERS);
+        let list = self.list();
+        if list.len() >= service.limits().filters_of_object {
+            return Err(full);
+        }
+        *last = last.checked_add(1).ok_or(full)?;
+        let id = *last;
+        let one = One {
+            id,
+            reference: FilterRef::from_ref(service.bounded(reference.reference())),
+            own: service.own_filter(reference.reference()),
+        };
+        self.put(list.iter().cloned().chain([one]).collect());
+        drop(last);
+        self.changed()?;
+        Ok(id)
+    }
+
+    fn remove_filter(&self, filter: FilterId) -> Result<(), RemoveFilterError> {
+        let changing = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let list = self.list();
+        if list.iter().all(|one| one.id != filter) {
+            return Err(FilterNotFound {}.into());
+        }
+        self.put(
+            list.iter()
+                .filter(|one| one.id != filter)
+                .cloned()
+                .collect(),
+        );
+        drop(changing);
+        Ok(self.changed()?)
+    }
+
+    fn get_filter(&self, filter: FilterId) -> Result<Option<FilterRef>, GetFilterError> {
+        let list = self.list();
+        let found = list.iter().find(|one| one.id == filter);
+        let found = found.ok_or(FilterNotFound {})?;
+        Ok(Some(found.reference.clone()))
+    }
+
+    fn get_all_filters(&self) -> oxorb::Result<Cow<'_, [i32]>> {
+        Ok(self.list().iter().map(|one| one.id).collect())
+    }
+
+    fn remove_all_filters(&self) -> oxorb::Result<()> {
+        let changing = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        self.put(Arc::default());
+        drop(changing);
+        self.changed()
+    }
+}
+
+impl One {
+    fn matches(&self, event: &Event) -> bool {
+        if let Some(own) = &self.own {
+            return own.passes(event);
+        }
+        match &event.body {
+            Body::Any(any) => self.reference.r#match(any).unwrap_or(false),
+            Body::Structured(event) => self.reference.match_structured(event).unwrap_or(false),
+        }
+    }
+}
+
+/// Result of the filters of an admin and of one of its proxies.
+pub(crate) fn both(
+    operator: InterFilterGroupOperator,
+    admin: impl FnOnce() -> bool,
+    proxy: impl FnOnce() -> bool,
+) -> bool {
+    match operator {
+        InterFilterGroupOperator::AndOp => admin() && proxy(),
+        InterFilterGroupOperator::OrOp => admin() || proxy(),
+    }
+}
+
+/// A mapping filter that an object may have.
+#[derive(Default)]
+pub(crate) struct MappingSlot(RwLock<Option<Mapping>>);
+
+#[derive(Clone)]
+struct Mapping {
+    reference: MappingFilterRef,
+    own: Option<Arc<FilterObject>>,
+}
+
+impl MappingSlot {
+    pub(crate) fn set(&self, reference: Option<&MappingFilterRef>, service: &dyn Home) {
+        let mapping = reference.map(|reference| Mapping {
+            reference: MappingFilterRef::from_ref(service.bounded(reference.reference())),
+            own: service.own_filter(reference.reference()),
+        });
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = mapping;
+    }
+
+    pub(crate) fn get(&self) -> Option<MappingFilterRef> {
+        let slot = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        slot.as_ref().map(|mapping| mapping.reference.clone())
+    }
+
+    /// Returns the value that the filter has for an event; `None` without a filter, and if it does not answer.
+    pub(crate) fn map(&self, event: &Event) -> Option<Any> {
+        let mapping = self
+            .0
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()?;
+        if let Some(own) = &mapping.own {
+            return own.map(event);
+        }
+        let (_, value) = match &event.body {
+            Body::Any(any) => mapping.reference.r#match(any).ok()?,
+            Body::Structured(event) => mapping.reference.match_structured(event).ok()?,
+        };
+        Some(value)
+    }
+}

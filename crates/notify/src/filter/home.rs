@@ -1,0 +1,23 @@
+use std::sync::Arc;
+
+use oxorb::{Ref, SystemException};
+use oxorb_filter::Dialect;
+
+use super::FilterObject;
+use crate::Limits;
+
+/// Service that filters belong to, as they see it.
+pub(crate) trait Home: Send + Sync {
+    fn limits(&self) -> &Limits;
+
+    fn dialect(&self) -> Dialect;
+
+    /// Returns the reference with the time limit of calls to peers.
+    fn bounded(&self, reference: &Ref) -> Ref;
+
+    /// Returns the filter of the service that a reference leads to.
+    fn own_filter(&self, reference: &Ref) -> Option<Arc<FilterObject>>;
+
+    /// Ends the filter object.
+    fn remove_filter(&self, id: i32) -> Result<(), SystemException>;
+}

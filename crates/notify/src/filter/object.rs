@@ -1,0 +1,386 @@
+//! Filter objects: constraints that clients add and change.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
+
+use oxorb::{Any, Interface as _, SystemException, minor};
+use oxorb_filter::{Constraint, Grammar, Limits, Options, Properties, Subject, event_type};
+
+use super::Home;
+use crate::cos_notification::{EventType, Property, StructuredEvent};
+use crate::cos_notify_comm::NotifySubscribeRef;
+use crate::cos_notify_filter::filter::{
+    AddConstraintsError, DetachCallbackError, GetConstraintsError, MatchError,
+    MatchStructuredError, MatchTypedError, ModifyConstraintsError,
+};
+use crate::cos_notify_filter::{
+    CallbackId, CallbackNotFound, ConstraintExp, ConstraintId, ConstraintInfo, ConstraintNotFound,
+    Filter, InvalidConstraint, MappingConstraintInfo,
+};
+use crate::event::{self, Lent};
+use crate::problem::{nil, too_many};
+
+/// A filter, or a mapping filter if it has a default value.
+pub(crate) struct FilterObject {
+    service: Weak<dyn Home>,
+    pub(crate) id: i32,
+    grammar: Grammar,
+    pub(super) default: Option<Any>,
+    held: RwLock<Arc<Held>>,
+    callbacks: Mutex<(CallbackId, BTreeMap<CallbackId, NotifySubscribeRef>)>,
+}
+
+/// Constraints at one moment.
+#[derive(Clone, Default)]
+pub(super) struct Held {
+    last: ConstraintId,
+    pub(super) constraints: Vec<Arc<One>>,
+    destroyed: bool,
+}
+
+pub(super) struct One {
+    pub(super) id: ConstraintId,
+    pub(super) written: ConstraintExp,
+    constraint: Constraint,
+    /// Value of a mapping filter.
+    pub(super) value: Any,
+}
+
+impl FilterObject {
+    pub(crate) fn new(
+        service: &Weak<dyn Home>,
+        id: i32,
+        grammar: Grammar,
+        default: Option<Any>,
+    ) -> FilterObject {
+        FilterObject {
+            service: Weak::clone(service),
+            id,
+            grammar,
+            default,
+            held: RwLock::default(),
+            callbacks: Mutex::default(),
+        }
+    }
+
+    /// Reports whether one of the constraints is true of an event. A filter without constraints matches nothing.
+    pub(crate) fn passes(&self, event: &event::Event) -> bool {
+        event.with_subject(|subject| self.first(event.type_name(), subject).is_some())
+    }
+
+    /// Returns the value of the first constraint that is true of an event, or the default.
+    pub(crate) fn map(&self, event: &event::Event) -> Option<Any> {
+        let found = event.with_subject(|subject| self.first(event.type_name(), subject));
+        found.map_or_else(|| self.default.clone(), |one| Some(one.value.clone()))
+    }
+
+    pub(super) fn first(
+        &self,
+        of: event_type::EventType<'_>,
+        subject: Subject<'_>,
+    ) -> Option<Arc<One>> {
+        let held = self.held();
+        let mut constraints = held.constraints.iter();
+        let found = constraints.find(|one| {
+            let types = one.written.event_types.iter().map(event::event_type);
+            event_type::constraint_covers(types, of) && one.constraint.matches(subject)
+        });
+        found.cloned()
+    }
+
+    pub(super) fn held(&self) -> Arc<Held> {
+        Arc::clone(&self.held.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(super) fn grammar(&self) -> Grammar {
+        self.grammar
+    }
+
+    pub(super) fn parse(
+        &self,
+        id: ConstraintId,
+        written: &ConstraintExp,
+        value: Any,
+    ) -> Result<One, InvalidConstraint> {
+        let invalid = || InvalidConstraint {
+            constr: written.clone(),
+        };
+        let service = self.service.upgrade().ok_or_else(invalid)?;
+        let options = Options {
+            dialect: service.dialect(),
+            limits: Limits {
+                length: service.limits().constraint_octets,
+                ..Limits::default()
+            },
+        };
+        if written.event_types.len() > service.limits().event_types {
+            return Err(invalid());
+        }
+        let parsed = Constraint::parse_with(&written.constraint_expr, self.grammar, options);
+        Ok(One {
+            id,
+            written: written.clone(),
+            constraint: parsed.map_err(|_| invalid())?,
+            value,
+        })
+    }
+
+    /// Changes the constraints, all at once or not at all, and tells the callbacks.
+    pub(super) fn change<R, E: From<SystemException>>(
+        &self,
+        work: impl FnOnce(&mut Held) -> Result<R, E>,
+    ) -> Result<R, E> {
+        let service = self.service.upgrade().ok_or(crate::problem::GONE)?;
+        let mut guard = self.held.write().unwrap_or_else(PoisonError::into_inner);
+        if guard.destroyed {
+            return Err(crate::problem::GONE.into());
+        }
+        let before = Arc::clone(&guard);
+        let mut held = Held::clone(&before);
+        let done = work(&mut held)?;
+        if held.constraints.len() > service.limits().constraints {
+            return Err(too_many(minor::imp_limit::EVENT_CONSTRAINTS).into());
+        }
+        *guard = Arc::new(held);
+        let after = Arc::clone(&guard);
+        drop(guard);
+        self.tell(&before, &after);
+        Ok(done)
+    }
+
+    /// Tells the callbacks of event types that constraints name now, and did not before, and the reverse.
+    fn tell(&self, before: &Held, after: &Held) {
+        let callbacks = self
+            .callbacks
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if callbacks.1.is_empty() {
+            return;
+        }
+        let (before, after) = (before.types(), after.types());
+        let without = |list: &[EventType], other: &[EventType]| -> Vec<EventType> {
+            let fresh = list.iter().filter(|one| !other.contains(one));
+            fresh.cloned().collect()
+        };
+        let (added, removed) = (without(&after, &before), without(&before, &after));
+        if added.is_empty() && removed.is_empty() {
+            return;
+        }
+        for callback in callbacks.1.values() {
+            callback
+                .subscription_change_async(&added, &removed)
+                .then(drop);
+        }
+    }
+
+    pub(super) fn end(&self) -> Result<(), SystemException> {
+        let service = self.service.upgrade().ok_or(crate::problem::GONE)?;
+        service.remove_filter(self.id)?;
+        let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
+        *held = Arc::new(Held {
+            destroyed: true,
+            ..Held::default()
+        });
+        Ok(())
+    }
+}
+
+impl Held {
+    pub(super) fn next(&mut self) -> Result<ConstraintId, SystemException> {
+        let next = self.last.checked_add(1);
+        self.last = next.ok_or(too_many(minor::imp_limit::EVENT_CONSTRAINTS))?;
+        Ok(self.last)
+    }
+
+    pub(super) fn place(&self, id: ConstraintId) -> Result<usize, ConstraintNotFound> {
+        let found = self.constraints.iter().position(|one| one.id == id);
+        found.ok_or(ConstraintNotFound { id })
+    }
+
+    /// Removes constraints and replaces others, each of which must be there.
+    pub(super) fn modify(
+        &mut self,
+        removed: &[ConstraintId],
+        replaced: impl IntoIterator<Item = One>,
+    ) -> Result<(), ConstraintNotFound> {
+        for &id in removed {
+            self.place(id)?;
+        }
+        for one in replaced {
+            let place = self.place(one.id)?;
+            self.constraints[place] = Arc::new(one);
+        }
+        self.constraints.retain(|one| !removed.contains(&one.id));
+        Ok(())
+    }
+
+    fn types(&self) -> Vec<EventType> {
+        let mut types: Vec<EventType> = Vec::new();
+        for one in self
+            .constraints
+            .iter()
+            .flat_map(|one| &one.written.event_types)
+        {
+            if !types.contains(one) {
+                types.push(one.clone());
+            }
+        }
+        types
+    }
+}
+
+impl One {
+    fn info(&self) -> ConstraintInfo {
+        ConstraintInfo {
+            constraint_expression: self.written.clone(),
+            constraint_id: self.id,
+        }
+    }
+
+    pub(super) fn mapping_info(&self) -> MappingConstraintInfo {
+        MappingConstraintInfo {
+            constraint_expression: self.written.clone(),
+            constraint_id: self.id,
+            value: self.value.clone(),
+        }
+    }
+}
+
+impl Filter for FilterObject {
+    fn constraint_grammar(&self) -> oxorb::Result<String> {
+        Ok(self.grammar.name().to_owned())
+    }
+
+    fn add_constraints(
+        &self,
+        constraint_list: &[ConstraintExp],
+    ) -> Result<Vec<ConstraintInfo>, AddConstraintsError> {
+        self.change(|held| {
+            let mut added = Vec::new();
+            for written in constraint_list {
+                let one = Arc::new(self.parse(held.next()?, written, Any::default())?);
+                added.push(one.info());
+                held.constraints.push(one);
+            }
+            Ok(added)
+        })
+    }
+
+    fn modify_constraints(
+        &self,
+        del_list: &[ConstraintId],
+        modify_list: &[ConstraintInfo],
+    ) -> Result<(), ModifyConstraintsError> {
+        self.change(|held| {
+            for info in modify_list {
+                held.place(info.constraint_id)?;
+            }
+            let parsed = modify_list.iter().map(|info| {
+                self.parse(
+                    info.constraint_id,
+                    &info.constraint_expression,
+                    Any::default(),
+                )
+            });
+            let parsed: Vec<One> = parsed.collect::<Result<_, _>>()?;
+            Ok(held.modify(del_list, parsed)?)
+        })
+    }
+
+    fn get_constraints(
+        &self,
+        id_list: &[ConstraintId],
+    ) -> Result<Vec<ConstraintInfo>, GetConstraintsError> {
+        let held = self.held();
+        let infos = id_list
+            .iter()
+            .map(|&id| Ok(held.constraints[held.place(id)?].info()));
+        infos.collect()
+    }
+
+    fn get_all_constraints(&self) -> oxorb::Result<Vec<ConstraintInfo>> {
+        Ok(self
+            .held()
+            .constraints
+            .iter()
+            .map(|one| one.info())
+            .collect())
+    }
+
+    fn remove_all_constraints(&self) -> oxorb::Result<()> {
+        self.change(|held| {
+            held.constraints.clear();
+            Ok(())
+        })
+    }
+
+    fn destroy(&self) -> oxorb::Result<()> {
+        self.end()
+    }
+
+    fn r#match(&self, filterable_data: &Any) -> Result<bool, MatchError> {
+        let of = event_type::EventType::new("", "%ANY");
+        Ok(self.first(of, Subject::Any(filterable_data)).is_some())
+    }
+
+    fn match_structured(&self, event: &StructuredEvent) -> Result<bool, MatchStructuredError> {
+        let of = event::event_type(&event.header.fixed_header.event_type);
+        Ok(self.first(of, Subject::Structured(&Lent(event))).is_some())
+    }
+
+    fn match_typed(&self, filterable_data: &[Property]) -> Result<bool, MatchTypedError> {
+        Ok(self
+            .first(TYPED, Subject::Properties(&List(filterable_data)))
+            .is_some())
+    }
+
+    fn attach_callback(&self, callback: Option<&NotifySubscribeRef>) -> oxorb::Result<CallbackId> {
+        let callback = callback.ok_or_else(nil)?;
+        let service = self.service.upgrade().ok_or(crate::problem::GONE)?;
+        let mut callbacks = self
+            .callbacks
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let full = too_many(minor::imp_limit::EVENT_CALLBACKS);
+        if callbacks.1.len() >= service.limits().callbacks {
+            return Err(full);
+        }
+        callbacks.0 = callbacks.0.checked_add(1).ok_or(full)?;
+        let id = callbacks.0;
+        let callback = NotifySubscribeRef::from_ref(service.bounded(callback.reference()));
+        callbacks.1.insert(id, callback);
+        Ok(id)
+    }
+
+    fn detach_callback(&self, callback: CallbackId) -> Result<(), DetachCallbackError> {
+        let mut callbacks = self
+            .callbacks
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        match callbacks.1.remove(&callback) {
+            Some(_) => Ok(()),
+            None => Err(CallbackNotFound {}.into()),
+        }
+    }
+
+    fn get_callbacks(&self) -> oxorb::Result<Cow<'_, [i32]>> {
+        let callbacks = self
+            .callbacks
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        Ok(callbacks.1.keys().copied().collect())
+    }
+}
+
+pub(super) const TYPED: event_type::EventType<'static> = event_type::EventType::new("", "%TYPED");
+
+/// Properties of a typed event.
+pub(super) struct List<'e>(pub(super) &'e [Property]);
+
+impl Properties for List<'_> {
+    fn property(&self, at: usize) -> Option<(&str, &Any)> {
+        let property = self.0.get(at)?;
+        Some((&property.name, &property.value))
+    }
+}

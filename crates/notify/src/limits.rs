@@ -1,0 +1,71 @@
+use std::time::Duration;
+
+/// Bounds on what clients can make an event service hold. Beyond them a call is refused, and the minor code of its
+/// IMP_LIMIT names the limit.
+///
+/// ```
+/// use oxorb_notify::Limits;
+///
+/// let limits = Limits {
+///     channels: 4,
+///     ..Limits::default()
+/// };
+/// assert_eq!(limits.admins, 256);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Event channels. Default 64; each has threads of its own. Answer: IMP_LIMIT, minor `EVENT_CHANNELS`.
+    pub channels: usize,
+    /// Consumer admins and supplier admins of a channel, together. Default 256. Answer: IMP_LIMIT, minor `EVENT_ADMINS`.
+    pub admins: usize,
+    /// Proxies of a channel, connected or not. Default 4,096. Answer: IMP_LIMIT, minor `EVENT_PROXIES`.
+    pub proxies: usize,
+    /// Filters and mapping filters of the service. Default 4,096. Answer: IMP_LIMIT, minor `EVENT_FILTERS`.
+    pub filters: usize,
+    /// Filters attached to one proxy or admin. Default 64. Answer: IMP_LIMIT, minor `EVENT_FILTERS`.
+    pub filters_of_object: usize,
+    /// Constraints of a filter. Default 1,024. Answer: IMP_LIMIT, minor `EVENT_CONSTRAINTS`.
+    pub constraints: usize,
+    /// Octets of one constraint. Default 65,536. Answer: InvalidConstraint.
+    pub constraint_octets: usize,
+    /// Event types in a subscription, an offer, or a constraint. Default 256. Answer: IMP_LIMIT, minor `EVENT_TYPES`.
+    pub event_types: usize,
+    /// Events that wait for one consumer: the greatest MaxEventsPerConsumer, and its default. Default 1,024.
+    pub queue_events: usize,
+    /// Octets of events that wait for one consumer. Default 16 MiB. Beyond them the discard policy applies.
+    pub queue_octets: u64,
+    /// Events of one batch: the greatest MaximumBatchSize, and the most that one pull of a sequence gets. Default 1,024.
+    pub batch: usize,
+    /// Pulls of a channel that wait for an event at once; each holds a thread of the ORB. Default 64.
+    /// Answer: IMP_LIMIT, minor `EVENT_PULLS`.
+    pub blocked_pulls: usize,
+    /// Suppliers that the service pulls from; each has a thread of its own. Default 64.
+    /// Answer: IMP_LIMIT, minor `EVENT_PULLS`.
+    pub pulled_suppliers: usize,
+    /// Longest time that a pull waits for an event. Default 60 s. Answer: TIMEOUT, minor `PULL`.
+    pub pull_wait: Duration,
+    /// Callbacks of filters and of the reconnection registry. Default 256. Answer: IMP_LIMIT, minor `EVENT_CALLBACKS`.
+    pub callbacks: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            channels: 64,
+            admins: 256,
+            proxies: 4_096,
+            filters: 4_096,
+            filters_of_object: 64,
+            constraints: 1_024,
+            constraint_octets: 65_536,
+            event_types: 256,
+            queue_events: 1_024,
+            queue_octets: 16 << 20,
+            batch: 1_024,
+            blocked_pulls: 64,
+            pulled_suppliers: 64,
+            pull_wait: Duration::from_secs(60),
+            callbacks: 256,
+        }
+    }
+}

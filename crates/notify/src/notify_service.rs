@@ -1,0 +1,135 @@
+//! The service as applications start it.
+
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::Arc;
+
+use oxorb::{IdAssignment, IdUniqueness, Interface as _, Orb, Policies};
+
+use crate::cos_notification::Property;
+use crate::cos_notify_channel_admin::{EventChannelFactoryRef, EventChannelRef};
+use crate::service::Service;
+use crate::{Error, Settings};
+
+/// POA of the objects of an event service.
+pub const POA_NAME: &str = "EventService";
+
+/// Key and initial reference of the factory of channels: `corbaloc::host:port/NotificationService`.
+pub const FACTORY_NAME: &str = "NotificationService";
+
+/// Key and initial reference of the channel that [`NotifyService::event_channel`] makes.
+pub const CHANNEL_NAME: &str = "EventService";
+
+/// An event service that an ORB serves: channels of the Notification Service, each of which is a channel of the Event
+/// Service, too.
+///
+/// ```
+/// use oxorb::{Any, Interface as _, Orb};
+/// use oxorb_notify::NotifyService;
+/// use oxorb_notify::cos_event_channel_admin::EventChannelRef;
+///
+/// let orb = Orb::builder().listen("iiop://127.0.0.1:0").build()?;
+/// let service = NotifyService::start(&orb)?;
+/// let channel = EventChannelRef::from(service.event_channel()?);
+///
+/// let consumers = channel.for_consumers()?.expect("an admin");
+/// let pull = consumers.obtain_pull_supplier()?.expect("a proxy");
+/// pull.connect_pull_consumer(None)?;
+/// let suppliers = channel.for_suppliers()?.expect("an admin");
+/// let push = suppliers.obtain_push_consumer()?.expect("a proxy");
+/// push.connect_push_supplier(None)?;
+///
+/// push.push(&Any::new(7_i32))?;
+/// assert_eq!(pull.pull()?.get::<i32>()?, Some(7));
+/// # orb.shutdown(true)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct NotifyService {
+    factory: EventChannelFactoryRef,
+    service: Arc<Service>,
+    orb: Orb,
+}
+
+impl NotifyService {
+    /// Serves events with an ORB: the factory of channels answers at the key [`FACTORY_NAME`] and is the ORB's initial
+    /// reference of this name. What the service holds ends with the process.
+    ///
+    /// # Errors
+    /// [`Error`]; an ORB has one event service.
+    pub fn start(orb: &Orb) -> Result<NotifyService, Error> {
+        NotifyService::start_with(orb, Settings::default())
+    }
+
+    /// As [`start`](Self::start), with settings of one's own.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn start_with(orb: &Orb, settings: Settings) -> Result<NotifyService, Error> {
+        let policies = Policies {
+            id_assignment: IdAssignment::User,
+            id_uniqueness: IdUniqueness::Multiple,
+            ..Policies::default()
+        };
+        let poa = orb.root_poa().create_poa(POA_NAME, policies)?;
+        let number = RandomState::new().hash_one(std::process::id());
+        let service = Arc::new(Service::new(poa.clone(), number, settings)?);
+        let factory = service.serve_factories()?;
+        orb.bind(FACTORY_NAME, &factory);
+        poa.manager().activate()?;
+        let ending = Arc::downgrade(&service);
+        orb.before_shutdown(move |_| {
+            if let Some(service) = ending.upgrade() {
+                service.stop();
+            }
+        });
+        Ok(NotifyService {
+            factory,
+            service,
+            orb: orb.clone(),
+        })
+    }
+
+    /// Returns the factory of channels.
+    pub fn factory(&self) -> &EventChannelFactoryRef {
+        &self.factory
+    }
+
+    /// Returns a channel at the key [`CHANNEL_NAME`], for clients that know the Event Service only. The first call makes
+    /// the channel, with default properties.
+    ///
+    /// # Errors
+    /// As `create_channel`.
+    pub fn event_channel(&self) -> oxorb::Result<EventChannelRef> {
+        self.channel_named(CHANNEL_NAME, &[], &[])
+    }
+
+    /// Makes a channel and binds it to a key: `corbaloc::host:port/key`. Later calls with the same key return the same
+    /// channel while it exists.
+    ///
+    /// # Errors
+    /// As `create_channel`; BAD_PARAM for wrong properties.
+    pub fn channel_named(
+        &self,
+        key: &str,
+        qos: &[Property],
+        administration: &[Property],
+    ) -> oxorb::Result<EventChannelRef> {
+        let made = self.service.channel_named(key, qos, administration)?;
+        self.orb.bind(key, &made);
+        Ok(made)
+    }
+
+    /// Returns what the queues of all channels have delivered and dropped.
+    pub fn counts(&self) -> oxorb_delivery::Counts {
+        self.service.counts()
+    }
+}
+
+impl std::fmt::Debug for NotifyService {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NotifyService")
+            .field("factory", &self.factory.reference().to_corbaloc())
+            .field("channels", &self.service.channels().len())
+            .finish_non_exhaustive()
+    }
+}

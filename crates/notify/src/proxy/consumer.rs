@@ -1,0 +1,315 @@
+//! Proxies to which suppliers connect.
+
+use std::sync::{Arc, OnceLock, Weak};
+
+use oxorb::{Interface, Ref, SystemException};
+
+use super::link::{Informed, Link, Phase, Refused};
+use super::peer::Peer;
+use super::pulling::{Pulling, Pulls};
+use super::{Form, Style};
+use crate::admin::SupplierAdmin;
+use crate::channel::Channel;
+use crate::cos_event_channel_admin as events;
+use crate::cos_notification::EventType;
+use crate::cos_notify_channel_admin as notify;
+use crate::event::Body;
+use crate::filter::{Attached, both};
+use crate::problem::{GONE, nil};
+use crate::properties::Level;
+use crate::quality::{Owner, Quality};
+use crate::service::{Kind, Service};
+use crate::side::Side;
+use crate::types::Types;
+
+/// A proxy to which a supplier connects.
+pub(crate) struct ProxyConsumer {
+    pub(crate) id: i32,
+    pub(crate) style: Style,
+    pub(crate) service: Weak<Service>,
+    pub(crate) channel: Weak<Channel>,
+    pub(super) admin: Weak<SupplierAdmin>,
+    me: Weak<ProxyConsumer>,
+    reference: OnceLock<Ref>,
+    pub(super) link: Link,
+    pub(super) quality: Quality,
+    pub(super) filters: Attached,
+    pub(crate) types: Types,
+    pub(super) pulling: Pulling,
+}
+
+/// Why an event was not accepted.
+pub(super) enum PushFailure {
+    Disconnected,
+    System(SystemException),
+}
+
+impl From<SystemException> for PushFailure {
+    fn from(exception: SystemException) -> Self {
+        PushFailure::System(exception)
+    }
+}
+
+impl ProxyConsumer {
+    pub(crate) fn create(
+        admin: &Arc<SupplierAdmin>,
+        form: Form,
+        style: Style,
+    ) -> Result<Arc<ProxyConsumer>, SystemException> {
+        let service = admin.service()?;
+        let channel = admin.channel()?;
+        channel.add_proxy()?;
+        let made = ProxyConsumer::new(&service, admin, service.next(), form, style);
+        if made.is_err() {
+            channel.forget_proxy();
+        }
+        made
+    }
+
+    fn new(
+        service: &Arc<Service>,
+        admin: &Arc<SupplierAdmin>,
+        id: Result<i32, SystemException>,
+        form: Form,
+        style: Style,
+    ) -> Result<Arc<ProxyConsumer>, SystemException> {
+        let id = id?;
+        let weak = Arc::downgrade(service);
+        let values = admin.quality.inherited(Level::Proxy);
+        let proxy = Arc::new_cyclic(|me: &Weak<ProxyConsumer>| ProxyConsumer {
+            id,
+            style,
+            channel: Weak::clone(&admin.channel),
+            admin: Arc::downgrade(admin),
+            me: Weak::clone(me),
+            reference: OnceLock::new(),
+            link: Link::new(Side::Suppliers, form, style, service.settings.updates),
+            quality: Quality::new(service.support(), Level::Proxy, values),
+            filters: Attached::new(&service.home()),
+            types: Types::of(admin.types.list()),
+            pulling: Pulling::default(),
+            service: weak,
+        });
+        proxy.quality.belongs_to(proxy.me.clone());
+        proxy.filters.belongs_to(proxy.me.clone());
+        admin.add(id, &proxy)?;
+        match proxy.serve(service) {
+            Ok(reference) => {
+                let _ = proxy.reference.set(reference);
+                proxy.changed()?;
+                Ok(proxy)
+            }
+            Err(exception) => {
+                admin.forget(id);
+                Err(exception)
+            }
+        }
+    }
+
+    fn serve(self: &Arc<Self>, service: &Service) -> Result<Ref, SystemException> {
+        use notify as n;
+        let (kind, id, this) = (Kind::Proxy, self.id, Arc::clone(self));
+        match (self.link.form, self.style) {
+            (Form::Event, Style::Push) => {
+                service.activate::<events::ProxyPushConsumerRef, _>(kind, id, this)
+            }
+            (Form::Event, Style::Pull) => {
+                service.activate::<events::ProxyPullConsumerRef, _>(kind, id, this)
+            }
+            (Form::Any, Style::Push) => {
+                service.activate::<n::ProxyPushConsumerRef, _>(kind, id, this)
+            }
+            (Form::Any, Style::Pull) => {
+                service.activate::<n::ProxyPullConsumerRef, _>(kind, id, this)
+            }
+            (Form::Structured, Style::Push) => {
+                service.activate::<n::StructuredProxyPushConsumerRef, _>(kind, id, this)
+            }
+            (Form::Structured, Style::Pull) => {
+                service.activate::<n::StructuredProxyPullConsumerRef, _>(kind, id, this)
+            }
+            (Form::Sequence, Style::Push) => {
+                service.activate::<n::SequenceProxyPushConsumerRef, _>(kind, id, this)
+            }
+            (Form::Sequence, Style::Pull) => {
+                service.activate::<n::SequenceProxyPullConsumerRef, _>(kind, id, this)
+            }
+        }
+    }
+
+    pub(crate) fn reference(&self) -> Result<Ref, SystemException> {
+        self.reference.get().cloned().ok_or(GONE)
+    }
+
+    pub(super) fn service(&self) -> Result<Arc<Service>, SystemException> {
+        self.service.upgrade().ok_or(GONE)
+    }
+
+    pub(super) fn channel(&self) -> Result<Arc<Channel>, SystemException> {
+        self.channel.upgrade().ok_or(GONE)
+    }
+
+    /// Connects a supplier; a nil one only if it pushes.
+    pub(super) fn connect(&self, supplier: Option<&impl Interface>) -> Result<(), Refused> {
+        let service = self.service()?;
+        let channel = self.channel()?;
+        if supplier.is_none() && self.style == Style::Pull {
+            return Err(nil().into());
+        }
+        let peer = self.link.peer_of(&service, supplier);
+        channel.admit(Side::Suppliers)?;
+        match self.link.connect(peer, service.settings.reconnect) {
+            Ok(false) => {}
+            // The one that it replaces was counted.
+            Ok(true) => channel.leave(Side::Suppliers),
+            Err(refused) => {
+                channel.leave(Side::Suppliers);
+                return Err(refused);
+            }
+        }
+        let me = self.me.upgrade().ok_or(GONE)?;
+        if self.style == Style::Pull
+            && let Err(exception) = Pulling::start(&me, &service)
+        {
+            self.end(false);
+            return Err(exception.into());
+        }
+        channel.add_source(me);
+        self.link.inform(&service, &self.me);
+        Ok(self.changed()?)
+    }
+
+    /// Takes events from the supplier: those that pass the filters go on to the consumers.
+    pub(super) fn accept(&self, events: impl IntoIterator<Item = Body>) -> Result<(), PushFailure> {
+        if self.link.phase() != Phase::Connected {
+            let service = self.service()?;
+            let drops = service.settings.drop_unconnected && self.link.form == Form::Event;
+            return match drops {
+                true => Ok(()),
+                false => Err(PushFailure::Disconnected),
+            };
+        }
+        let channel = self.channel()?;
+        let admin = self.admin.upgrade().ok_or(GONE)?;
+        for body in events {
+            channel.check_room()?;
+            let event = channel.event(body);
+            let passes = both(
+                admin.operator,
+                || admin.filters.passes(&event),
+                || self.filters.passes(&event),
+            );
+            if passes {
+                channel.publish(&event)?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn suspend(&self) -> Result<(), Refused> {
+        self.link.suspend()?;
+        Ok(self.changed()?)
+    }
+
+    pub(super) fn resume(&self) -> Result<(), Refused> {
+        self.link.resume()?;
+        self.pulling.wake();
+        Ok(self.changed()?)
+    }
+
+    /// The supplier's own disconnect. Of a proxy of the Event Service that is not connected: BAD_INV_ORDER.
+    pub(super) fn disconnect(&self) -> Result<(), SystemException> {
+        if self.link.form == Form::Event && self.link.phase() == Phase::New {
+            return Err(crate::problem::not_connected());
+        }
+        let call_peer = self.service()?.settings.disconnect_callbacks;
+        self.end(call_peer);
+        Ok(())
+    }
+
+    /// Ends the proxy for good.
+    pub(crate) fn end(&self, call_peer: bool) {
+        let service = self.service.upgrade();
+        let Some(before) = self.link.end(service.as_deref(), call_peer) else {
+            return;
+        };
+        self.pulling.wake();
+        if let Some(admin) = self.admin.upgrade() {
+            admin.forget(self.id);
+        }
+        if let Some(channel) = self.channel.upgrade() {
+            if before.phase == Phase::Connected {
+                channel.leave(Side::Suppliers);
+                channel.remove_source(self.id, &self.types.list());
+            }
+            channel.forget_proxy();
+        }
+        if let Some(service) = service {
+            service.deactivate(Kind::Proxy, self.id);
+        }
+    }
+
+    pub(crate) fn tell(&self) {
+        self.link.tell();
+    }
+
+    /// Changes the offer.
+    pub(crate) fn change_types(
+        &self,
+        added: &[EventType],
+        removed: &[EventType],
+    ) -> Result<(), SystemException> {
+        let most = self.service()?.limits().event_types;
+        let changed = self.types.change(added, removed, most)?;
+        if self.link.phase() == Phase::Connected {
+            self.channel()?
+                .offers_changed(&changed.added, &changed.removed);
+        }
+        self.changed()
+    }
+}
+
+impl Pulls for ProxyConsumer {
+    fn supplier(&self) -> Option<(Peer, Arc<Service>)> {
+        Some((self.link.peer()?, self.service.upgrade()?))
+    }
+
+    fn is_active(&self) -> bool {
+        self.link.state().active
+    }
+
+    fn is_persistent(&self) -> bool {
+        self.quality.is_persistent()
+    }
+
+    fn take(&self, events: Vec<Body>) {
+        // The supplier is not concerned by what consumers and limits make of them.
+        let _ = self.accept(events);
+    }
+
+    fn lose(&self) {
+        self.end(false);
+    }
+
+    fn pulling(&self) -> &Pulling {
+        &self.pulling
+    }
+}
+
+impl Owner for ProxyConsumer {
+    fn changed(&self) -> Result<(), SystemException> {
+        Ok(())
+    }
+}
+
+impl Informed for ProxyConsumer {
+    fn link(&self) -> &Link {
+        &self.link
+    }
+
+    fn types_there(&self) -> Vec<EventType> {
+        self.channel
+            .upgrade()
+            .map_or_else(Vec::new, |channel| channel.subscribed_types())
+    }
+}

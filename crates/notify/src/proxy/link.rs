@@ -1,0 +1,243 @@
+//! What proxies of both sides have: the peer, its state, and what it is told.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use oxorb::{Interface, SystemException, SystemExceptionKind};
+use oxorb_delivery::{Attributes, Outcome, Outlet, Qos, Sink, WhenFull};
+
+use super::peer::Peer;
+use super::{Form, Style, farewell};
+use crate::cos_notification::EventType;
+use crate::cos_notify_channel_admin::ObtainInfoMode;
+use crate::problem::GONE;
+use crate::service::Service;
+use crate::side::Side;
+use crate::types::Told;
+
+/// State of a proxy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    New,
+    Connected,
+    /// Disconnected or destroyed; for good.
+    Gone,
+}
+
+/// Connection of a proxy to its peer.
+pub(crate) struct Link {
+    pub(crate) side: Side,
+    pub(crate) form: Form,
+    pub(crate) style: Style,
+    state: Mutex<State>,
+    pub(crate) told: Told,
+    /// Carries the signal that there may be news for the peer.
+    news: Mutex<Option<Outlet<()>>>,
+}
+
+#[derive(Clone)]
+pub(crate) struct State {
+    pub(crate) phase: Phase,
+    /// Not suspended.
+    pub(crate) active: bool,
+    /// `None`: the peer is anonymous.
+    pub(crate) peer: Option<Peer>,
+}
+
+/// Why a connection or a change of it was refused.
+pub(crate) enum Refused {
+    AlreadyConnected,
+    AlreadyActive,
+    AlreadyInactive,
+    NotConnected,
+    System(SystemException),
+}
+
+impl From<SystemException> for Refused {
+    fn from(exception: SystemException) -> Self {
+        Refused::System(exception)
+    }
+}
+
+/// Who asked for the news of a proxy.
+pub(crate) trait Informed: Send + Sync {
+    fn link(&self) -> &Link;
+
+    /// Types of the channel's other side.
+    fn types_there(&self) -> Vec<EventType>;
+}
+
+impl Link {
+    pub(crate) fn new(side: Side, form: Form, style: Style, updates: bool) -> Link {
+        Link {
+            side,
+            form,
+            style,
+            state: Mutex::new(State {
+                phase: Phase::New,
+                active: true,
+                peer: None,
+            }),
+            told: Told::new(updates && form != Form::Event),
+            news: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn peer(&self) -> Option<Peer> {
+        self.state().peer.clone()
+    }
+
+    pub(crate) fn phase(&self) -> Phase {
+        self.state().phase
+    }
+
+    /// Makes a peer of a reference.
+    pub(crate) fn peer_of(
+        &self,
+        service: &Service,
+        reference: Option<&impl Interface>,
+    ) -> Option<Peer> {
+        let reference = reference?.reference();
+        Some(Peer {
+            reference: reference.with_timeout(service.settings.call_timeout),
+            side: self.side,
+            form: self.form,
+            style: self.style,
+        })
+    }
+
+    /// Notes that a peer is connected; returns whether it replaces another one.
+    pub(crate) fn connect(&self, peer: Option<Peer>, reconnect: bool) -> Result<bool, Refused> {
+        let mut state = self.state();
+        match state.phase {
+            Phase::Gone => Err(GONE.into()),
+            Phase::Connected if !reconnect => Err(Refused::AlreadyConnected),
+            before => {
+                state.phase = Phase::Connected;
+                state.peer = peer;
+                Ok(before == Phase::Connected)
+            }
+        }
+    }
+
+    pub(crate) fn suspend(&self) -> Result<(), Refused> {
+        let mut state = self.state();
+        match (state.phase, state.active) {
+            (Phase::Gone, _) => Err(GONE.into()),
+            (Phase::New, _) => Err(Refused::NotConnected),
+            (Phase::Connected, false) => Err(Refused::AlreadyInactive),
+            (Phase::Connected, true) => {
+                state.active = false;
+                Ok(())
+            }
+        }
+    }
+
+    pub(crate) fn resume(&self) -> Result<(), Refused> {
+        let mut state = self.state();
+        match (state.phase, state.active) {
+            (Phase::Gone, _) => Err(GONE.into()),
+            (Phase::New, _) => Err(Refused::NotConnected),
+            (Phase::Connected, true) => Err(Refused::AlreadyActive),
+            (Phase::Connected, false) => {
+                state.active = true;
+                Ok(())
+            }
+        }
+    }
+
+    /// Ends the connection for good; returns the state before, or `None` if it had ended. The peer is called if it is to
+    /// be.
+    pub(crate) fn end(&self, service: Option<&Service>, call_peer: bool) -> Option<State> {
+        let mut state = self.state();
+        if state.phase == Phase::Gone {
+            return None;
+        }
+        let before = state.clone();
+        state.phase = Phase::Gone;
+        state.peer = None;
+        drop(state);
+        drop(
+            self.news
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take(),
+        );
+        if let (true, Some(service), Some(peer)) = (call_peer, service, &before.peer) {
+            farewell::bid(service, peer.clone());
+        }
+        Some(before)
+    }
+
+    /// Begins to tell the peer of changed types.
+    pub(crate) fn inform<P: Informed + 'static>(&self, service: &Service, proxy: &Weak<P>) {
+        if self.form == Form::Event || !service.settings.updates {
+            return;
+        }
+        let sink: Arc<dyn Sink<()>> = Arc::new(News(Weak::clone(proxy)));
+        let qos = Qos {
+            events: 1,
+            when_full: WhenFull::KeepLatest,
+            ..Qos::default()
+        };
+        // Without a place for it, the peer can still ask.
+        let outlet = service.updates.connect(sink, qos).ok();
+        *self.news.lock().unwrap_or_else(PoisonError::into_inner) = outlet;
+        self.tell();
+    }
+
+    /// Answers which types the other side has, and whether the peer is told of changes from now on.
+    pub(crate) fn obtain(&self, mode: ObtainInfoMode, types: Vec<EventType>) -> Vec<EventType> {
+        use ObtainInfoMode::{
+            AllNowUpdatesOff, AllNowUpdatesOn, NoneNowUpdatesOff, NoneNowUpdatesOn,
+        };
+        self.told
+            .want(matches!(mode, AllNowUpdatesOn | NoneNowUpdatesOn));
+        match mode {
+            AllNowUpdatesOn | AllNowUpdatesOff => {
+                self.told.knows(types.clone());
+                types
+            }
+            NoneNowUpdatesOn | NoneNowUpdatesOff => Vec::new(),
+        }
+    }
+
+    /// Has the peer told of whatever it does not know.
+    pub(crate) fn tell(&self) {
+        let news = self
+            .news
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        if let Some(news) = news.filter(|_| self.told.is_wanted()) {
+            news.offer(&(), &Attributes::default());
+        }
+    }
+}
+
+struct News<P>(Weak<P>);
+
+impl<P: Informed> Sink<()> for News<P> {
+    fn deliver(&self, _: &[()]) -> Outcome {
+        let Some(proxy) = self.0.upgrade() else {
+            return Outcome::Gone;
+        };
+        let link = proxy.link();
+        let Some(peer) = link.peer().filter(|_| link.told.is_wanted()) else {
+            return Outcome::Delivered;
+        };
+        let Some((added, removed)) = link.told.news(proxy.types_there()) else {
+            return Outcome::Delivered;
+        };
+        if let Err(exception) = peer.tell(&added, &removed)
+            && exception.kind == SystemExceptionKind::BadOperation
+        {
+            // An object of the Event Service.
+            link.told.want(false);
+        }
+        Outcome::Delivered
+    }
+}

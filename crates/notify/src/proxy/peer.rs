@@ -1,0 +1,178 @@
+//! Suppliers and consumers as their proxies call them.
+
+use oxorb::{Interface as _, Ref, SystemException, SystemExceptionKind};
+
+use super::{Form, Style};
+use crate::cos_event_comm::{
+    PullConsumerRef, PullSupplierRef, PushConsumerRef, PushSupplierRef, push_consumer,
+};
+use crate::cos_notification::EventType;
+use crate::cos_notify_comm::{
+    NotifyPublishRef, NotifySubscribeRef, SequencePullConsumerRef, SequencePullSupplierRef,
+    SequencePushConsumerRef, SequencePushSupplierRef, StructuredPullConsumerRef,
+    StructuredPullSupplierRef, StructuredPushConsumerRef, StructuredPushSupplierRef,
+    notify_publish, notify_subscribe, sequence_push_consumer, structured_push_consumer,
+};
+use crate::event::Event;
+use crate::side::Side;
+
+/// A connected supplier or consumer.
+#[derive(Clone)]
+pub(crate) struct Peer {
+    pub(crate) reference: Ref,
+    pub(crate) side: Side,
+    pub(crate) form: Form,
+    /// Style of the proxy.
+    pub(crate) style: Style,
+}
+
+/// Failure of a call to a peer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Failure {
+    /// The peer says that it is not connected any more.
+    Disconnected,
+    System(SystemException),
+}
+
+impl Failure {
+    /// Whether the peer does not exist any more.
+    pub(crate) fn is_gone(&self) -> bool {
+        match self {
+            Failure::Disconnected => true,
+            Failure::System(exception) => matches!(
+                exception.kind,
+                SystemExceptionKind::ObjectNotExist | SystemExceptionKind::InvObjref
+            ),
+        }
+    }
+
+    /// Whether the peer could not be reached, or did not answer.
+    pub(crate) fn is_unreachable(&self) -> bool {
+        match self {
+            Failure::Disconnected => false,
+            Failure::System(exception) => matches!(
+                exception.kind,
+                SystemExceptionKind::Transient
+                    | SystemExceptionKind::CommFailure
+                    | SystemExceptionKind::Timeout
+                    | SystemExceptionKind::NoResponse
+            ),
+        }
+    }
+}
+
+impl Peer {
+    /// Pushes events to a consumer: one, or to a consumer of sequences any number.
+    pub(crate) fn push(&self, events: &[std::sync::Arc<Event>]) -> Result<(), Failure> {
+        let reference = || self.reference.clone();
+        match self.form {
+            Form::Event | Form::Any => {
+                let consumer = PushConsumerRef::from_ref(reference());
+                for event in events {
+                    consumer.push(event.as_any()).map_err(|error| match error {
+                        push_consumer::PushError::Disconnected(_) => Failure::Disconnected,
+                        push_consumer::PushError::System(exception) => Failure::System(exception),
+                    })?;
+                }
+                Ok(())
+            }
+            Form::Structured => {
+                use structured_push_consumer::PushStructuredEventError as Error;
+                let consumer = StructuredPushConsumerRef::from_ref(reference());
+                for event in events {
+                    let sent = consumer.push_structured_event(event.as_structured());
+                    sent.map_err(|error| match error {
+                        Error::Disconnected(_) => Failure::Disconnected,
+                        Error::System(exception) => Failure::System(exception),
+                    })?;
+                }
+                Ok(())
+            }
+            Form::Sequence => {
+                use sequence_push_consumer::PushStructuredEventsError as Error;
+                let consumer = SequencePushConsumerRef::from_ref(reference());
+                let batch: Vec<_> = events
+                    .iter()
+                    .map(|one| one.as_structured().clone())
+                    .collect();
+                consumer
+                    .push_structured_events(&batch)
+                    .map_err(|error| match error {
+                        Error::Disconnected(_) => Failure::Disconnected,
+                        Error::System(exception) => Failure::System(exception),
+                    })
+            }
+        }
+    }
+
+    /// Tells the peer that the channel has disconnected it.
+    pub(crate) fn disconnect(&self) -> Result<(), SystemException> {
+        let reference = self.reference.clone();
+        match (self.side, self.style, self.form) {
+            (Side::Consumers, Style::Push, Form::Event | Form::Any) => {
+                PushConsumerRef::from_ref(reference).disconnect_push_consumer()
+            }
+            (Side::Consumers, Style::Push, Form::Structured) => {
+                StructuredPushConsumerRef::from_ref(reference).disconnect_structured_push_consumer()
+            }
+            (Side::Consumers, Style::Push, Form::Sequence) => {
+                SequencePushConsumerRef::from_ref(reference).disconnect_sequence_push_consumer()
+            }
+            (Side::Consumers, Style::Pull, Form::Event | Form::Any) => {
+                PullConsumerRef::from_ref(reference).disconnect_pull_consumer()
+            }
+            (Side::Consumers, Style::Pull, Form::Structured) => {
+                StructuredPullConsumerRef::from_ref(reference).disconnect_structured_pull_consumer()
+            }
+            (Side::Consumers, Style::Pull, Form::Sequence) => {
+                SequencePullConsumerRef::from_ref(reference).disconnect_sequence_pull_consumer()
+            }
+            (Side::Suppliers, Style::Push, Form::Event | Form::Any) => {
+                PushSupplierRef::from_ref(reference).disconnect_push_supplier()
+            }
+            (Side::Suppliers, Style::Push, Form::Structured) => {
+                StructuredPushSupplierRef::from_ref(reference).disconnect_structured_push_supplier()
+            }
+            (Side::Suppliers, Style::Push, Form::Sequence) => {
+                SequencePushSupplierRef::from_ref(reference).disconnect_sequence_push_supplier()
+            }
+            (Side::Suppliers, Style::Pull, Form::Event | Form::Any) => {
+                PullSupplierRef::from_ref(reference).disconnect_pull_supplier()
+            }
+            (Side::Suppliers, Style::Pull, Form::Structured) => {
+                StructuredPullSupplierRef::from_ref(reference).disconnect_structured_pull_supplier()
+            }
+            (Side::Suppliers, Style::Pull, Form::Sequence) => {
+                SequencePullSupplierRef::from_ref(reference).disconnect_sequence_pull_supplier()
+            }
+        }
+    }
+
+    /// Tells the peer of changed types of the other side.
+    pub(crate) fn tell(
+        &self,
+        added: &[EventType],
+        removed: &[EventType],
+    ) -> Result<(), SystemException> {
+        let reference = self.reference.clone();
+        match self.side {
+            Side::Consumers => {
+                use notify_publish::OfferChangeError as Error;
+                let told = NotifyPublishRef::from_ref(reference).offer_change(added, removed);
+                match told {
+                    // The consumer's opinion of a type changes nothing here.
+                    Ok(()) | Err(Error::InvalidEventType(_)) => Ok(()),
+                    Err(Error::System(exception)) => Err(exception),
+                }
+            }
+            Side::Suppliers => {
+                use notify_subscribe::SubscriptionChangeError as Error;
+                let supplier = NotifySubscribeRef::from_ref(reference);
+                match supplier.subscription_change(added, removed) {
+                    Ok(()) | Err(Error::InvalidEventType(_)) => Ok(()),
+                    Err(Error::System(exception)) => Err(exception),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Pulling from a supplier: a thread for each, so that a slow one delays no other.
+
+use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use oxorb::{Interface as _, SystemException, ThreadPurpose, minor};
+
+use super::Form;
+use super::peer::{Failure, Peer};
+use crate::cos_event_comm::{PullSupplierRef, pull_supplier};
+use crate::cos_notify_comm::{
+    SequencePullSupplierRef, StructuredPullSupplierRef, sequence_pull_supplier,
+    structured_pull_supplier,
+};
+use crate::event::Body;
+use crate::problem::too_many;
+use crate::service::Service;
+
+/// Proxy that pulls from its supplier.
+pub(super) trait Pulls: Send + Sync + 'static {
+    /// `None`: it has ended.
+    fn supplier(&self) -> Option<(Peer, Arc<Service>)>;
+
+    /// Whether it is not suspended.
+    fn is_active(&self) -> bool;
+
+    /// Whether the supplier stays connected whatever happens to it.
+    fn is_persistent(&self) -> bool;
+
+    /// Hands events over to the channel.
+    fn take(&self, events: Vec<Body>);
+
+    /// Ends the proxy; the supplier is not called.
+    fn lose(&self);
+
+    fn pulling(&self) -> &Pulling;
+}
+
+/// Wakes the thread that pulls.
+#[derive(Default)]
+pub(crate) struct Pulling {
+    woken: Mutex<bool>,
+    wake: Condvar,
+}
+
+impl Pulling {
+    /// Starts the thread of a connected proxy; it ends with the connection.
+    pub(super) fn start<P: Pulls>(
+        proxy: &Arc<P>,
+        service: &Arc<Service>,
+    ) -> Result<(), SystemException> {
+        if !service.begin_pulling() {
+            return Err(too_many(minor::imp_limit::EVENT_PULLS));
+        }
+        let (weak, of) = (Arc::downgrade(proxy), Arc::downgrade(service));
+        let started = service.start_thread(ThreadPurpose::Worker, "oxorb-event-pull", move || {
+            run(&weak);
+            if let Some(service) = of.upgrade() {
+                service.end_pulling();
+            }
+        });
+        started.inspect_err(|_| service.end_pulling())
+    }
+
+    /// Has the thread look again.
+    pub(super) fn wake(&self) {
+        *self.woken.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.wake.notify_all();
+    }
+
+    fn pause(&self, time: Duration) {
+        let woken = self.woken.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.wake.wait_timeout_while(woken, time, |woken| !*woken);
+        let (mut woken, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        *woken = false;
+    }
+}
+
+fn run<P: Pulls>(proxy: &Weak<P>) {
+    let mut failures = 0_u32;
+    loop {
+        let Some(proxy) = proxy.upgrade() else { return };
+        let Some((peer, service)) = proxy.supplier() else {
+            return;
+        };
+        let mut idle = true;
+        if proxy.is_active() {
+            match pull(&peer, service.limits().batch) {
+                Ok(events) => {
+                    failures = 0;
+                    idle = events.is_empty();
+                    proxy.take(events);
+                }
+                Err(failure) => {
+                    failures += 1;
+                    let most = service.settings.failures;
+                    let persistent = proxy.is_persistent();
+                    if !persistent && (failure.is_gone() || most > 0 && failures >= most) {
+                        return proxy.lose();
+                    }
+                }
+            }
+        }
+        let period = service.settings.pull_period;
+        drop(service);
+        if idle {
+            proxy.pulling().pause(period);
+        }
+    }
+}
+
+/// Asks a supplier for what it has.
+fn pull(peer: &Peer, batch: usize) -> Result<Vec<Body>, Failure> {
+    let reference = peer.reference.clone();
+    match peer.form {
+        Form::Event | Form::Any => {
+            use pull_supplier::TryPullError as Error;
+            let pulled = PullSupplierRef::from_ref(reference).try_pull();
+            let (event, has_event) = pulled.map_err(|error| match error {
+                Error::Disconnected(_) => Failure::Disconnected,
+                Error::System(exception) => Failure::System(exception),
+            })?;
+            Ok(has_event.then_some(Body::Any(event)).into_iter().collect())
+        }
+        Form::Structured => {
+            use structured_pull_supplier::TryPullStructuredEventError as Error;
+            let pulled = StructuredPullSupplierRef::from_ref(reference).try_pull_structured_event();
+            let (event, has_event) = pulled.map_err(|error| match error {
+                Error::Disconnected(_) => Failure::Disconnected,
+                Error::System(exception) => Failure::System(exception),
+            })?;
+            Ok(has_event
+                .then_some(Body::Structured(event))
+                .into_iter()
+                .collect())
+        }
+        Form::Sequence => {
+            use sequence_pull_supplier::TryPullStructuredEventsError as Error;
+            let most = i32::try_from(batch).unwrap_or(i32::MAX);
+            let supplier = SequencePullSupplierRef::from_ref(reference);
+            let pulled = supplier.try_pull_structured_events(most);
+            let (events, has_event) = pulled.map_err(|error| match error {
+                Error::Disconnected(_) => Failure::Disconnected,
+                Error::System(exception) => Failure::System(exception),
+            })?;
+            let events = events.into_iter().take(batch).map(Body::Structured);
+            Ok(if has_event {
+                events.collect()
+            } else {
+                Vec::new()
+            })
+        }
+    }
+}

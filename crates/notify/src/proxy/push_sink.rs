@@ -1,0 +1,85 @@
+//! Consumers to which events are pushed, as the dispatcher sees them.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Weak};
+
+use oxorb_delivery::{Outcome, Release, Sink};
+
+use super::peer::{Failure, Peer};
+use crate::event::Event;
+use crate::service::Service;
+
+/// Proxy that events are pushed from.
+pub(super) trait Pushes: Send + Sync {
+    /// `None`: it has ended.
+    fn consumer(&self) -> Option<(Peer, Arc<Service>)>;
+
+    /// Whether the consumer stays connected whatever happens to it.
+    fn is_persistent(&self) -> bool;
+
+    /// Ends the proxy; the consumer is not called.
+    fn lose(&self);
+}
+
+pub(super) struct PushSink<P> {
+    proxy: Weak<P>,
+    /// Calls in a row that did not reach the consumer.
+    unreachable: AtomicU32,
+}
+
+impl<P: Pushes> PushSink<P> {
+    pub(super) fn new(proxy: &Weak<P>) -> PushSink<P> {
+        PushSink {
+            proxy: Weak::clone(proxy),
+            unreachable: AtomicU32::new(0),
+        }
+    }
+
+    fn failed(&self, proxy: &P, service: &Service, failure: Failure) -> Outcome {
+        let settings = &service.settings;
+        // A consumer that is connected for good may come back under the same reference.
+        if proxy.is_persistent() {
+            return Outcome::Retry(settings.retry);
+        }
+        if failure.is_gone() {
+            return Outcome::Gone;
+        }
+        if !failure.is_unreachable() {
+            return Outcome::Failed;
+        }
+        let times = self.unreachable.fetch_add(1, Ordering::Relaxed) + 1;
+        if settings.failures > 0 && times >= settings.failures {
+            return Outcome::Gone;
+        }
+        match failure {
+            Failure::System(exception) if exception.is_safe_to_retry() => {
+                Outcome::Retry(settings.retry)
+            }
+            _ => Outcome::Failed,
+        }
+    }
+}
+
+impl<P: Pushes> Sink<Arc<Event>> for PushSink<P> {
+    fn deliver(&self, events: &[Arc<Event>]) -> Outcome {
+        let Some(proxy) = self.proxy.upgrade() else {
+            return Outcome::Gone;
+        };
+        let Some((peer, service)) = proxy.consumer() else {
+            return Outcome::Gone;
+        };
+        match peer.push(events) {
+            Ok(()) => {
+                self.unreachable.store(0, Ordering::Relaxed);
+                Outcome::Delivered
+            }
+            Err(failure) => self.failed(&*proxy, &service, failure),
+        }
+    }
+
+    fn released(&self, _: Release) {
+        if let Some(proxy) = self.proxy.upgrade() {
+            proxy.lose();
+        }
+    }
+}

@@ -1,0 +1,453 @@
+//! Proxies to which consumers connect.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
+
+use oxorb::{Any, CompletionStatus, Interface, Ref, SystemException, minor};
+use oxorb_delivery::{Attributes, Order, Outlet, PullError, Qos, WhenFull};
+
+use super::link::{Informed, Link, Phase, Refused};
+use super::peer::Peer;
+use super::push_sink::{PushSink, Pushes};
+use super::{Form, Style};
+use crate::admin::ConsumerAdmin;
+use crate::channel::Channel;
+use crate::cos_event_channel_admin as events;
+use crate::cos_notification::EventType;
+use crate::cos_notify_channel_admin as notify;
+use crate::event::{Event, Times};
+use crate::filter::{Attached, MappingSlot, both};
+use crate::problem::{GONE, nil, too_many};
+use crate::properties::{Level, Name};
+use crate::quality::{Owner, Quality};
+use crate::service::{Kind, Service};
+use crate::side::Side;
+use crate::types::Types;
+
+/// A proxy to which a consumer connects.
+pub(crate) struct ProxySupplier {
+    pub(crate) id: i32,
+    pub(crate) style: Style,
+    pub(crate) service: Weak<Service>,
+    pub(crate) channel: Weak<Channel>,
+    pub(super) admin: Weak<ConsumerAdmin>,
+    me: Weak<ProxySupplier>,
+    reference: OnceLock<Ref>,
+    pub(super) link: Link,
+    pub(super) quality: Quality,
+    pub(super) filters: Attached,
+    pub(super) priority_filter: MappingSlot,
+    pub(super) lifetime_filter: MappingSlot,
+    pub(crate) types: Types,
+    /// While a consumer is connected.
+    outlet: RwLock<Option<Outlet<Arc<Event>>>>,
+    /// Priority and timeout of events that have none, as the properties say.
+    priority: AtomicI64,
+    timeout: AtomicI64,
+}
+
+impl ProxySupplier {
+    pub(crate) fn create(
+        admin: &Arc<ConsumerAdmin>,
+        form: Form,
+        style: Style,
+    ) -> Result<Arc<ProxySupplier>, SystemException> {
+        let service = admin.service()?;
+        let channel = admin.channel()?;
+        channel.add_proxy()?;
+        let made = ProxySupplier::new(&service, admin, service.next(), form, style);
+        if made.is_err() {
+            channel.forget_proxy();
+        }
+        made
+    }
+
+    fn new(
+        service: &Arc<Service>,
+        admin: &Arc<ConsumerAdmin>,
+        id: Result<i32, SystemException>,
+        form: Form,
+        style: Style,
+    ) -> Result<Arc<ProxySupplier>, SystemException> {
+        let id = id?;
+        let weak = Arc::downgrade(service);
+        let values = admin.quality.inherited(Level::Proxy);
+        let proxy = Arc::new_cyclic(|me: &Weak<ProxySupplier>| ProxySupplier {
+            id,
+            style,
+            channel: Weak::clone(&admin.channel),
+            admin: Arc::downgrade(admin),
+            me: Weak::clone(me),
+            reference: OnceLock::new(),
+            link: Link::new(Side::Consumers, form, style, service.settings.updates),
+            quality: Quality::new(service.support(), Level::Proxy, values),
+            filters: Attached::new(&service.home()),
+            priority_filter: MappingSlot::default(),
+            lifetime_filter: MappingSlot::default(),
+            types: Types::of(admin.types.list()),
+            outlet: RwLock::default(),
+            priority: AtomicI64::new(0),
+            timeout: AtomicI64::new(0),
+            service: weak,
+        });
+        proxy.quality.belongs_to(proxy.me.clone());
+        proxy.filters.belongs_to(proxy.me.clone());
+        admin.add(id, &proxy)?;
+        match proxy.serve(service) {
+            Ok(reference) => {
+                let _ = proxy.reference.set(reference);
+                proxy.changed()?;
+                Ok(proxy)
+            }
+            Err(exception) => {
+                admin.forget(id);
+                Err(exception)
+            }
+        }
+    }
+
+    fn serve(self: &Arc<Self>, service: &Service) -> Result<Ref, SystemException> {
+        use notify as n;
+        let (kind, id, this) = (Kind::Proxy, self.id, Arc::clone(self));
+        match (self.link.form, self.style) {
+            (Form::Event, Style::Push) => {
+                service.activate::<events::ProxyPushSupplierRef, _>(kind, id, this)
+            }
+            (Form::Event, Style::Pull) => {
+                service.activate::<events::ProxyPullSupplierRef, _>(kind, id, this)
+            }
+            (Form::Any, Style::Push) => {
+                service.activate::<n::ProxyPushSupplierRef, _>(kind, id, this)
+            }
+            (Form::Any, Style::Pull) => {
+                service.activate::<n::ProxyPullSupplierRef, _>(kind, id, this)
+            }
+            (Form::Structured, Style::Push) => {
+                service.activate::<n::StructuredProxyPushSupplierRef, _>(kind, id, this)
+            }
+            (Form::Structured, Style::Pull) => {
+                service.activate::<n::StructuredProxyPullSupplierRef, _>(kind, id, this)
+            }
+            (Form::Sequence, Style::Push) => {
+                service.activate::<n::SequenceProxyPushSupplierRef, _>(kind, id, this)
+            }
+            (Form::Sequence, Style::Pull) => {
+                service.activate::<n::SequenceProxyPullSupplierRef, _>(kind, id, this)
+            }
+        }
+    }
+
+    pub(crate) fn reference(&self) -> Result<Ref, SystemException> {
+        self.reference.get().cloned().ok_or(GONE)
+    }
+
+    pub(super) fn service(&self) -> Result<Arc<Service>, SystemException> {
+        self.service.upgrade().ok_or(GONE)
+    }
+
+    fn channel(&self) -> Result<Arc<Channel>, SystemException> {
+        self.channel.upgrade().ok_or(GONE)
+    }
+
+    /// Connects a consumer; a nil one only if it pulls.
+    pub(super) fn connect(&self, consumer: Option<&impl Interface>) -> Result<(), Refused> {
+        let service = self.service()?;
+        let channel = self.channel()?;
+        if consumer.is_none() && self.style == Style::Push {
+            return Err(nil().into());
+        }
+        let peer = self.link.peer_of(&service, consumer);
+        // One connect at a time.
+        let mut outlet = self.outlet.write().unwrap_or_else(PoisonError::into_inner);
+        let reconnect = service.settings.reconnect;
+        match self.link.phase() {
+            Phase::New => {
+                channel.admit(Side::Consumers)?;
+                let connected = self.open(&channel);
+                let connected = connected.and_then(|opened| {
+                    self.link.connect(peer, reconnect)?;
+                    Ok(opened)
+                });
+                match connected {
+                    Ok(opened) => *outlet = Some(opened),
+                    Err(refused) => {
+                        channel.leave(Side::Consumers);
+                        return Err(refused);
+                    }
+                }
+                drop(outlet);
+                channel.add_route(self.me.upgrade().ok_or(GONE)?);
+            }
+            _ => {
+                self.link.connect(peer, reconnect)?;
+                drop(outlet);
+            }
+        }
+        self.link.inform(&service, &self.me);
+        Ok(self.changed()?)
+    }
+
+    fn open(&self, channel: &Channel) -> Result<Outlet<Arc<Event>>, Refused> {
+        let qos = self.queue(channel);
+        let opened = match self.style {
+            Style::Push => channel
+                .dispatcher
+                .connect(Arc::new(PushSink::new(&self.me)), qos),
+            Style::Pull => channel.dispatcher.connect_pull(qos),
+        };
+        opened.map_err(|_| too_many(minor::imp_limit::EVENT_PROXIES).into())
+    }
+
+    /// The queue as the properties describe it.
+    fn queue(&self, channel: &Channel) -> Qos {
+        let values = self.quality.values().clone();
+        self.priority
+            .store(values.get(Name::Priority), Ordering::Relaxed);
+        self.timeout
+            .store(values.get(Name::Timeout), Ordering::Relaxed);
+        let Some(service) = self.service.upgrade() else {
+            return Qos::default();
+        };
+        let limits = service.limits();
+        let at_most = |wanted: usize, most: usize| match wanted {
+            0 => most,
+            wanted => wanted.min(most),
+        };
+        let own = values.get(Name::MaxEventsPerConsumer) as usize;
+        let events = at_most(channel.queue_length(), at_most(own, limits.queue_events));
+        let sequence = self.link.form == Form::Sequence && self.style == Style::Push;
+        let batch = match sequence {
+            true => values.get(Name::MaximumBatchSize) as usize,
+            false => 1,
+        };
+        let pacing = match sequence {
+            true => values.get(Name::PacingInterval),
+            false => 0,
+        };
+        Qos {
+            events: events.max(1),
+            octets: limits.queue_octets,
+            order: match values.get(Name::OrderPolicy) {
+                2 => Order::Priority,
+                3 => Order::Deadline,
+                _ => Order::Fifo,
+            },
+            when_full: match values.get(Name::DiscardPolicy) {
+                2 => WhenFull::DropLeastUrgent,
+                3 => WhenFull::DropEarliestDeadline,
+                4 => WhenFull::DropNewest,
+                _ => WhenFull::DropOldest,
+            },
+            batch,
+            pacing: std::time::Duration::from_nanos((pacing as u64).saturating_mul(100)),
+            ..Qos::default()
+        }
+    }
+
+    fn outlet(&self) -> Option<Outlet<Arc<Event>>> {
+        self.outlet
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// Has the queue follow changed properties.
+    pub(crate) fn apply(&self) {
+        if let (Some(outlet), Some(channel)) = (self.outlet(), self.channel.upgrade()) {
+            outlet.set_qos(self.queue(&channel));
+        }
+    }
+
+    /// Returns the attributes with which this consumer gets an event, if it wants it.
+    pub(crate) fn wants(&self, event: &Event, times: &Times) -> Option<Attributes> {
+        let admin = self.admin.upgrade()?;
+        let wanted = self.types.cover(event)
+            && both(
+                admin.operator,
+                || admin.filters.passes(event),
+                || self.filters.passes(event),
+            );
+        if !wanted {
+            return None;
+        }
+        let mapped = |own: &MappingSlot, of_admin: &MappingSlot| -> Option<Any> {
+            own.map(event).or_else(|| of_admin.map(event))
+        };
+        let priority = mapped(&self.priority_filter, &admin.priority_filter);
+        let priority = priority.and_then(|value| value.get::<i16>().ok().flatten());
+        let lifetime = mapped(&self.lifetime_filter, &admin.lifetime_filter);
+        let lifetime = lifetime.and_then(|value| value.get::<u64>().ok().flatten());
+        let lifetime = lifetime.map(|time| i64::try_from(time).unwrap_or(i64::MAX));
+        let header = event.header.mapped(priority, lifetime);
+        let default = self.priority.load(Ordering::Relaxed) as i16;
+        Some(event.attributes(
+            &header,
+            default,
+            self.timeout.load(Ordering::Relaxed),
+            times,
+        ))
+    }
+
+    pub(crate) fn offer(&self, event: &Arc<Event>, attributes: &Attributes) {
+        if let Some(outlet) = self.outlet() {
+            outlet.offer(event, attributes);
+        }
+    }
+
+    /// Takes an event for a consumer that pulls; `None` if none waits within the time allowed.
+    pub(super) fn take(&self, wait: bool) -> Result<Option<Arc<Event>>, PullFailure> {
+        let outlet = self.outlet().ok_or(PullFailure::Disconnected)?;
+        let taken = match wait {
+            false => outlet.try_pull(),
+            true => match outlet.try_pull() {
+                Err(PullError::Empty) => self.wait_for(&outlet)?,
+                taken => taken,
+            },
+        };
+        match taken {
+            Ok(event) => Ok(Some(event)),
+            Err(PullError::Empty) => Ok(None),
+            Err(PullError::Detached) => Err(PullFailure::Disconnected),
+        }
+    }
+
+    fn wait_for(
+        &self,
+        outlet: &Outlet<Arc<Event>>,
+    ) -> Result<Result<Arc<Event>, PullError>, PullFailure> {
+        let channel = self.channel()?;
+        let limits = self.service()?.limits().clone();
+        let more = |waiting: usize| (waiting < limits.blocked_pulls).then_some(waiting + 1);
+        let reserved = channel
+            .pulls
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+        reserved.map_err(|_| too_many(minor::imp_limit::EVENT_PULLS))?;
+        let taken = outlet.pull(limits.pull_wait);
+        channel.pulls.fetch_sub(1, Ordering::Relaxed);
+        match taken {
+            Err(PullError::Empty) => {
+                Err(SystemException::timeout(minor::timeout::PULL, CompletionStatus::No).into())
+            }
+            taken => Ok(taken),
+        }
+    }
+
+    pub(super) fn suspend(&self) -> Result<(), Refused> {
+        self.link.suspend()?;
+        if let Some(outlet) = self.outlet() {
+            outlet.suspend();
+        }
+        Ok(self.changed()?)
+    }
+
+    pub(super) fn resume(&self) -> Result<(), Refused> {
+        self.link.resume()?;
+        if let Some(outlet) = self.outlet() {
+            outlet.resume();
+        }
+        Ok(self.changed()?)
+    }
+
+    /// The consumer's own disconnect. Of a proxy of the Event Service that is not connected: BAD_INV_ORDER.
+    pub(super) fn disconnect(&self) -> Result<(), SystemException> {
+        if self.link.form == Form::Event && self.link.phase() == Phase::New {
+            return Err(crate::problem::not_connected());
+        }
+        let call_peer = self.service()?.settings.disconnect_callbacks;
+        self.end(call_peer);
+        Ok(())
+    }
+
+    /// Ends the proxy for good.
+    pub(crate) fn end(&self, call_peer: bool) {
+        let service = self.service.upgrade();
+        let Some(before) = self.link.end(service.as_deref(), call_peer) else {
+            return;
+        };
+        let outlet = self
+            .outlet
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        if let Some(outlet) = outlet {
+            outlet.detach();
+        }
+        if let Some(admin) = self.admin.upgrade() {
+            admin.forget(self.id);
+        }
+        if let Some(channel) = self.channel.upgrade() {
+            if before.phase == Phase::Connected {
+                channel.leave(Side::Consumers);
+                channel.remove_route(self.id, &self.types.list());
+            }
+            channel.forget_proxy();
+        }
+        if let Some(service) = service {
+            service.deactivate(Kind::Proxy, self.id);
+        }
+    }
+
+    pub(crate) fn tell(&self) {
+        self.link.tell();
+    }
+
+    /// Changes the subscription.
+    pub(crate) fn change_types(
+        &self,
+        added: &[EventType],
+        removed: &[EventType],
+    ) -> Result<(), SystemException> {
+        let most = self.service()?.limits().event_types;
+        let changed = self.types.change(added, removed, most)?;
+        if self.link.phase() == Phase::Connected {
+            self.channel()?
+                .subscriptions_changed(&changed.added, &changed.removed);
+        }
+        self.changed()
+    }
+}
+
+/// Why nothing could be pulled.
+pub(super) enum PullFailure {
+    Disconnected,
+    System(SystemException),
+}
+
+impl From<SystemException> for PullFailure {
+    fn from(exception: SystemException) -> Self {
+        PullFailure::System(exception)
+    }
+}
+
+impl Pushes for ProxySupplier {
+    fn consumer(&self) -> Option<(Peer, Arc<Service>)> {
+        Some((self.link.peer()?, self.service.upgrade()?))
+    }
+
+    fn is_persistent(&self) -> bool {
+        self.quality.is_persistent()
+    }
+
+    fn lose(&self) {
+        self.end(false);
+    }
+}
+
+impl Owner for ProxySupplier {
+    fn changed(&self) -> Result<(), SystemException> {
+        self.apply();
+        Ok(())
+    }
+}
+
+impl Informed for ProxySupplier {
+    fn link(&self) -> &Link {
+        &self.link
+    }
+
+    fn types_there(&self) -> Vec<EventType> {
+        self.channel
+            .upgrade()
+            .map_or_else(Vec::new, |channel| channel.offered_types())
+    }
+}

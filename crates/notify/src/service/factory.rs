@@ -1,0 +1,127 @@
+//! The factories: of channels, and of filters.
+
+use std::borrow::Cow;
+use std::sync::{Arc, Weak};
+
+use oxorb::{Any, CompletionStatus, Interface as _, SystemException, minor};
+use oxorb_filter::Grammar;
+
+use super::{Kind, Service};
+use crate::channel::Channel;
+use crate::cos_notification::{Property, UnsupportedAdmin, UnsupportedQoS};
+use crate::cos_notify_channel_admin::event_channel_factory::{
+    CreateChannelError, GetEventChannelError,
+};
+use crate::cos_notify_channel_admin::{
+    ChannelId, ChannelNotFound, EventChannelFactory, EventChannelFactoryRef, EventChannelRef,
+};
+use crate::cos_notify_filter::filter_factory::{CreateFilterError, CreateMappingFilterError};
+use crate::cos_notify_filter::{
+    FilterFactory, FilterFactoryRef, FilterRef, InvalidGrammar, MappingFilterRef,
+};
+use crate::problem::{GONE, too_many};
+use crate::properties::{Level, Values};
+
+/// Servant of both factories. Does not keep the service: its POA would keep it.
+pub(crate) struct Factory(pub(crate) Weak<Service>);
+
+impl Service {
+    /// Serves the factories.
+    pub(crate) fn serve_factories(self: &Arc<Self>) -> oxorb::Result<EventChannelFactoryRef> {
+        let factory = Arc::new(Factory(Arc::downgrade(self)));
+        let filters = Arc::clone(&factory);
+        let filters = self.activate::<FilterFactoryRef, _>(Kind::FilterFactory, 0, filters)?;
+        let channels = self.activate::<EventChannelFactoryRef, _>(Kind::Factory, 0, factory)?;
+        let _ = self.filter_factory.set(filters);
+        let _ = self.factory.set(channels.clone());
+        Ok(EventChannelFactoryRef::from_ref(channels))
+    }
+}
+
+impl Service {
+    /// Returns the channel that was made for this name, or makes one.
+    pub(crate) fn channel_named(
+        self: &Arc<Self>,
+        name: &str,
+        qos: &[Property],
+        administration: &[Property],
+    ) -> oxorb::Result<EventChannelRef> {
+        let mut names = self.names();
+        if let Some(channel) = names
+            .get(name)
+            .and_then(|id| self.channels().get(id).cloned())
+        {
+            return channel.reference();
+        }
+        let (made, id) = Factory(Arc::downgrade(self))
+            .create_channel(qos, administration)
+            .map_err(|error| match error {
+                CreateChannelError::System(exception) => exception,
+                _ => SystemException::bad_param(0, CompletionStatus::No),
+            })?;
+        names.insert(name.to_owned(), id);
+        made.ok_or(GONE)
+    }
+}
+
+impl Factory {
+    fn service(&self) -> oxorb::Result<Arc<Service>> {
+        self.0.upgrade().ok_or(GONE)
+    }
+}
+
+impl EventChannelFactory for Factory {
+    fn create_channel(
+        &self,
+        initial_qos: &[Property],
+        initial_admin: &[Property],
+    ) -> Result<(Option<EventChannelRef>, ChannelId), CreateChannelError> {
+        let service = self.service()?;
+        let mut values = Values::new(Level::Channel);
+        let set = values.set(initial_qos, service.support());
+        set.map_err(|qos_err| UnsupportedQoS { qos_err })?;
+        let mut administration = Values::new(Level::Administration);
+        let set = administration.set(initial_admin, service.support());
+        set.map_err(|admin_err| UnsupportedAdmin { admin_err })?;
+        if service.channels().len() >= service.limits().channels {
+            return Err(too_many(minor::imp_limit::EVENT_CHANNELS).into());
+        }
+        let channel = Channel::create(&service, service.next()?, values, administration)?;
+        Ok((Some(channel.reference()?), channel.id))
+    }
+
+    fn get_all_channels(&self) -> oxorb::Result<Cow<'_, [i32]>> {
+        Ok(self.service()?.channels().keys().copied().collect())
+    }
+
+    fn get_event_channel(
+        &self,
+        id: ChannelId,
+    ) -> Result<Option<EventChannelRef>, GetEventChannelError> {
+        let channel = self.service()?.channels().get(&id).cloned();
+        Ok(Some(channel.ok_or(ChannelNotFound {})?.reference()?))
+    }
+}
+
+impl FilterFactory for Factory {
+    fn create_filter(
+        &self,
+        constraint_grammar: &str,
+    ) -> Result<Option<FilterRef>, CreateFilterError> {
+        let grammar = Grammar::named(constraint_grammar).ok_or(InvalidGrammar {})?;
+        let filter = self.service()?.make_filter(grammar, None)?;
+        Ok(Some(FilterRef::from_ref(filter)))
+    }
+
+    fn create_mapping_filter(
+        &self,
+        constraint_grammar: &str,
+        default_value: &Any,
+    ) -> Result<Option<MappingFilterRef>, CreateMappingFilterError> {
+        let grammar = Grammar::named(constraint_grammar).ok_or(InvalidGrammar {})?;
+        let filter = self
+            .service()?
+            .make_filter(grammar, Some(default_value.clone()))?;
+        Ok(Some(MappingFilterRef::from_ref(filter)))
+    }
+}

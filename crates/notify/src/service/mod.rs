@@ -1,0 +1,264 @@
+//! The service as CORBA objects: the factories, and what all channels share.
+
+mod factory;
+mod objects;
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::time::Duration;
+
+use oxorb::{
+    Any, CompletionStatus, Interface as _, ObjectRef, Poa, Ref, SystemException, ThreadPurpose,
+    minor,
+};
+use oxorb_delivery::{Counts, Dispatcher, LanePlan, Plan, Timers};
+use oxorb_filter::{Dialect, Grammar};
+
+use crate::cos_notify_channel_admin::EventChannelRef;
+use crate::cos_notify_filter::{FilterFactoryRef, FilterRef, MappingFilterRef};
+use crate::filter::{FilterObject, Home};
+use crate::problem::{GONE, too_many};
+use crate::properties::Support;
+use crate::{Error, Limits, Settings};
+
+pub(crate) use objects::Kind;
+
+/// Timers of all channels together: one for each outlet that paces, retries or waits for a start time.
+const TIMERS: usize = 65_536;
+
+/// A channel, as the service sees it.
+pub(crate) trait Hosted: Send + Sync {
+    fn reference(&self) -> Result<EventChannelRef, SystemException>;
+
+    fn counts(&self) -> Counts;
+
+    /// Ends what runs for the channel, within this time, and calls nobody.
+    fn stop(&self, limit: Duration);
+}
+
+/// What all channels share.
+pub(crate) struct Service {
+    pub(crate) settings: Settings,
+    poa: Poa,
+    /// Distinguishes object ids from those of other services.
+    number: u64,
+    last: AtomicI32,
+    last_filter: AtomicI32,
+    channels: Mutex<BTreeMap<i32, Arc<dyn Hosted>>>,
+    /// Channels that the application named.
+    names: Mutex<BTreeMap<String, i32>>,
+    filters: Mutex<BTreeMap<i32, Arc<FilterObject>>>,
+    factory: OnceLock<Ref>,
+    filter_factory: OnceLock<Ref>,
+    timers: Timers,
+    /// Suppliers that are pulled from.
+    pulling: AtomicUsize,
+    /// Tells suppliers and consumers of changed types.
+    pub(crate) updates: Dispatcher<()>,
+}
+
+impl Service {
+    pub(crate) fn new(poa: Poa, number: u64, settings: Settings) -> Result<Service, Error> {
+        let clock = Plan::reactive().clock;
+        let timers = Timers::start("oxorb-event-timers", clock, TIMERS, None);
+        let timers = timers.map_err(|error| Error::Threads(Box::new(error)))?;
+        let updates = Plan {
+            name: "oxorb-event-updates".to_owned(),
+            timers: Some(timers.clone()),
+            outlets: settings
+                .limits
+                .channels
+                .saturating_mul(settings.limits.proxies)
+                .min(1 << 16),
+            ..Plan::lanes([LanePlan {
+                threads: 1,
+                spares: 4,
+                ..LanePlan::new("oxorb-event-updates")
+            }])
+        };
+        Ok(Service {
+            settings,
+            poa,
+            number,
+            last: AtomicI32::new(0),
+            last_filter: AtomicI32::new(0),
+            channels: Mutex::default(),
+            names: Mutex::default(),
+            filters: Mutex::default(),
+            factory: OnceLock::new(),
+            filter_factory: OnceLock::new(),
+            updates: Dispatcher::start(updates).map_err(|error| Error::Threads(Box::new(error)))?,
+            pulling: AtomicUsize::new(0),
+            timers,
+        })
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.settings.limits
+    }
+
+    pub(crate) fn support(&self) -> Support {
+        Support::of(&self.settings.limits, false)
+    }
+
+    /// Starts a thread of the ORB.
+    pub(crate) fn start_thread(
+        &self,
+        purpose: ThreadPurpose,
+        name: &str,
+        work: impl FnOnce() + Send + 'static,
+    ) -> Result<(), SystemException> {
+        let orb = self.poa.orb().ok_or(GONE)?;
+        let minor = minor::no_resources::THREADS;
+        let none = SystemException::no_resources(minor, CompletionStatus::No);
+        orb.start_thread(purpose, name, work).map_err(|_| none)
+    }
+
+    /// Counts another supplier that is pulled from, unless there are as many as may be.
+    pub(crate) fn begin_pulling(&self) -> bool {
+        let most = self.limits().pulled_suppliers;
+        let more = |pulling: usize| (pulling < most).then_some(pulling + 1);
+        let counted = self
+            .pulling
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+        counted.is_ok()
+    }
+
+    pub(crate) fn end_pulling(&self) {
+        self.pulling.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Returns the sum of the counters of all channels.
+    pub(crate) fn counts(&self) -> Counts {
+        let channels: Vec<_> = self.channels().values().cloned().collect();
+        let mut sum = Counts::default();
+        for channel in channels {
+            sum += channel.counts();
+        }
+        sum
+    }
+
+    /// Ends all channels without a word to the peers: the service ends with its ORB.
+    pub(crate) fn stop(&self) {
+        let channels = std::mem::take(&mut *self.channels());
+        for channel in channels.values() {
+            channel.stop(self.settings.call_timeout);
+        }
+    }
+
+    /// Returns a number that no channel, admin or proxy had.
+    pub(crate) fn next(&self) -> Result<i32, SystemException> {
+        let next = |last: i32| last.checked_add(1);
+        let last = self
+            .last
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
+        Ok(last.map_err(|_| too_many(minor::imp_limit::EVENT_PROXIES))? + 1)
+    }
+
+    /// Starts the threads of a channel.
+    pub(crate) fn dispatcher<E: Clone + Send + 'static>(
+        &self,
+    ) -> Result<Dispatcher<E>, SystemException> {
+        let plan = Plan {
+            name: "oxorb-events".to_owned(),
+            outlets: self.limits().proxies,
+            timers: Some(self.timers.clone()),
+            ..Plan::lanes([LanePlan {
+                threads: self.settings.threads.max(1),
+                spares: self.settings.spare_threads,
+                ..LanePlan::new("oxorb-events")
+            }])
+        };
+        let no_threads =
+            SystemException::no_resources(minor::no_resources::THREADS, CompletionStatus::No);
+        Dispatcher::start(plan).map_err(|_| no_threads)
+    }
+
+    pub(crate) fn factory(&self) -> Option<&Ref> {
+        self.factory.get()
+    }
+
+    pub(crate) fn filter_factory(&self) -> Option<FilterFactoryRef> {
+        self.filter_factory
+            .get()
+            .cloned()
+            .map(FilterFactoryRef::from_ref)
+    }
+
+    pub(crate) fn channels(&self) -> MutexGuard<'_, BTreeMap<i32, Arc<dyn Hosted>>> {
+        self.channels.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn names(&self) -> MutexGuard<'_, BTreeMap<String, i32>> {
+        self.names.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn filters(&self) -> MutexGuard<'_, BTreeMap<i32, Arc<FilterObject>>> {
+        self.filters.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes a filter object, or a mapping filter with this default value.
+    fn make_filter(
+        self: &Arc<Self>,
+        grammar: Grammar,
+        default: Option<Any>,
+    ) -> Result<Ref, SystemException> {
+        let full = too_many(minor::imp_limit::EVENT_FILTERS);
+        let mut filters = self.filters();
+        if filters.len() >= self.limits().filters {
+            return Err(full);
+        }
+        let next = |last: i32| last.checked_add(1);
+        let last = self
+            .last_filter
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
+        let id = last.map_err(|_| full)? + 1;
+        let mapping = default.is_some();
+        let filter = Arc::new(FilterObject::new(&self.home(), id, grammar, default));
+        filters.insert(id, Arc::clone(&filter));
+        drop(filters);
+        match mapping {
+            true => self.activate::<MappingFilterRef, _>(Kind::Filter, id, filter),
+            false => self.activate::<FilterRef, _>(Kind::Filter, id, filter),
+        }
+    }
+
+    /// Returns the service as filters see it.
+    pub(crate) fn home(self: &Arc<Self>) -> Weak<dyn Home> {
+        let service: Arc<dyn Home> = self.clone();
+        Arc::downgrade(&service)
+    }
+}
+
+impl Home for Service {
+    fn limits(&self) -> &Limits {
+        &self.settings.limits
+    }
+
+    fn dialect(&self) -> Dialect {
+        self.settings.dialect
+    }
+
+    fn bounded(&self, reference: &Ref) -> Ref {
+        reference.with_timeout(self.settings.call_timeout)
+    }
+
+    fn own_filter(&self, reference: &Ref) -> Option<Arc<FilterObject>> {
+        let id = self
+            .poa
+            .reference_to_id(&ObjectRef::from_ref(reference.clone()))
+            .ok()?;
+        let (kind, id) = self.object(&id)?;
+        match kind {
+            Kind::Filter => self.filters().get(&id).cloned(),
+            _ => None,
+        }
+    }
+
+    fn remove_filter(&self, id: i32) -> Result<(), SystemException> {
+        self.filters().remove(&id).ok_or(GONE)?;
+        self.deactivate(Kind::Filter, id);
+        Ok(())
+    }
+}

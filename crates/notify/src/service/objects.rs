@@ -1,0 +1,64 @@
+//! Objects of the service, and their ids.
+
+use std::sync::Arc;
+
+use oxorb::{ObjectId, Ref, ServedBy, SystemException};
+
+use super::Service;
+use crate::problem::GONE;
+
+/// Kind of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Factory = 0,
+    FilterFactory = 1,
+    Channel = 2,
+    Admin = 3,
+    Proxy = 4,
+    Filter = 5,
+}
+
+const KINDS: [Kind; 6] = [
+    Kind::Factory,
+    Kind::FilterFactory,
+    Kind::Channel,
+    Kind::Admin,
+    Kind::Proxy,
+    Kind::Filter,
+];
+
+impl Service {
+    /// Serves an object.
+    pub(crate) fn activate<I: ServedBy<Arc<S>>, S>(
+        &self,
+        kind: Kind,
+        id: i32,
+        servant: Arc<S>,
+    ) -> Result<Ref, SystemException> {
+        let id = self.object_id(kind, id);
+        let activated = self.poa.activate_servant_with_id(&id, I::servant(servant));
+        activated.map_err(|_| GONE)
+    }
+
+    /// Ends an object; calls that run end as usual.
+    pub(crate) fn deactivate(&self, kind: Kind, id: i32) {
+        // It may be gone with the POA.
+        let _ = self.poa.deactivate_id(self.object_id(kind, id));
+    }
+
+    /// The id with the number of the service: another one's objects have the same POA and the same numbers.
+    pub(super) fn object_id(&self, kind: Kind, id: i32) -> ObjectId {
+        let mut octets = self.number.to_be_bytes().to_vec();
+        octets.push(kind as u8);
+        octets.extend_from_slice(&id.to_be_bytes());
+        ObjectId::from(octets)
+    }
+
+    pub(super) fn object(&self, id: &ObjectId) -> Option<(Kind, i32)> {
+        let (number, rest) = id.as_bytes().split_first_chunk()?;
+        let (kind, id) = rest.split_first()?;
+        let id = i32::from_be_bytes(id.try_into().ok()?);
+        let kind = *KINDS.get(usize::from(*kind))?;
+        (u64::from_be_bytes(*number) == self.number).then_some((kind, id))
+    }
+}

@@ -1,0 +1,72 @@
+use std::time::Duration;
+
+use oxorb_filter::Dialect;
+
+use crate::Limits;
+
+/// Behaviour of an event service. The defaults follow the specifications; some members have TAO's ways instead.
+///
+/// ```
+/// use oxorb_notify::Settings;
+///
+/// let settings = Settings {
+///     reconnect: true,
+///     ..Settings::default()
+/// };
+/// assert_eq!(settings.threads, 2);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Bounds on what clients can make the service hold.
+    pub limits: Limits,
+    /// Threads of each channel that push events to consumers. Default 2.
+    pub threads: usize,
+    /// Additional threads of a channel for the time when all others wait for slow consumers. Default 16: so many
+    /// consumers may hang at once, each for [`call_timeout`](Self::call_timeout), before others wait for them.
+    pub spare_threads: usize,
+    /// Longest time of a call to a consumer, a supplier or a foreign filter. Default 2 s.
+    pub call_timeout: Duration,
+    /// Consecutive failed deliveries after which a consumer is disconnected, and failed calls after which a supplier is;
+    /// 0: never. Default 3. Consumers that do not exist any more are disconnected at once; persistent connections stay.
+    pub failures: u32,
+    /// Time before a failed delivery is tried again. Default 500 ms.
+    pub retry: Duration,
+    /// Time between two rounds of `try_pull` at the suppliers that had no event. Default 100 ms.
+    pub pull_period: Duration,
+    /// Whether a second connect replaces the peer (TAO's `-AllowReconnect`). Default: it raises AlreadyConnected.
+    pub reconnect: bool,
+    /// Whether a proxy of the Event Service drops what is pushed before a supplier is connected (TAO). Default: it
+    /// raises Disconnected.
+    pub drop_unconnected: bool,
+    /// Whether a peer's own disconnect is answered by a call of the peer's disconnect operation (TAO's
+    /// `-b`). Default: no.
+    pub disconnect_callbacks: bool,
+    /// Whether suppliers and consumers are told of changed subscriptions and offers (TAO's `-NoUpdates` is `false`).
+    /// Default: yes.
+    pub updates: bool,
+    /// Operator between the filters of the default admins and those of their proxies: AND_OP (default), or OR_OP as in
+    /// TAO.
+    pub default_operator_or: bool,
+    /// Dialect of constraints.
+    pub dialect: Dialect,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            limits: Limits::default(),
+            threads: 2,
+            spare_threads: 16,
+            call_timeout: Duration::from_secs(2),
+            failures: 3,
+            retry: Duration::from_millis(500),
+            pull_period: Duration::from_millis(100),
+            reconnect: false,
+            drop_unconnected: false,
+            disconnect_callbacks: false,
+            updates: true,
+            default_operator_or: false,
+            dialect: Dialect::Standard,
+        }
+    }
+}

@@ -1,0 +1,6 @@
+/// Side of a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    Consumers,
+    Suppliers,
+}

@@ -1,0 +1,79 @@
+//! The services over the wire: states and errors, what is delivered, what is dropped, what is refused.
+
+mod fronts;
+mod limits;
+mod peers;
+mod pulls;
+mod states;
+
+use oxorb::{Interface as _, Orb};
+use oxorb_notify::cos_event_channel_admin as events;
+use oxorb_notify::cos_notify_channel_admin as notify;
+use oxorb_notify::{NotifyService, Settings};
+
+/// A service behind TCP, and an ORB that calls it and is called.
+struct Served {
+    server: Orb,
+    client: Orb,
+    service: NotifyService,
+    channel: notify::EventChannelRef,
+}
+
+impl Served {
+    fn new() -> Self {
+        Served::with(Settings::default())
+    }
+
+    fn with(settings: Settings) -> Self {
+        let server = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
+        let service = NotifyService::start_with(&server, settings).unwrap();
+        let client = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
+        let channel = service.event_channel().unwrap();
+        let channel = client.resolve(&channel.to_ior()).unwrap();
+        Served {
+            server,
+            client,
+            service,
+            channel,
+        }
+    }
+
+    /// The channel as the Event Service has it.
+    fn events(&self) -> events::EventChannelRef {
+        self.channel.clone().into()
+    }
+
+    fn push_supplier(&self) -> events::ProxyPushSupplierRef {
+        let admin = self.events().for_consumers().unwrap().unwrap();
+        admin.obtain_push_supplier().unwrap().unwrap()
+    }
+
+    fn pull_supplier(&self) -> events::ProxyPullSupplierRef {
+        let admin = self.events().for_consumers().unwrap().unwrap();
+        admin.obtain_pull_supplier().unwrap().unwrap()
+    }
+
+    fn push_consumer(&self) -> events::ProxyPushConsumerRef {
+        let admin = self.events().for_suppliers().unwrap().unwrap();
+        admin.obtain_push_consumer().unwrap().unwrap()
+    }
+
+    fn pull_consumer(&self) -> events::ProxyPullConsumerRef {
+        let admin = self.events().for_suppliers().unwrap().unwrap();
+        admin.obtain_pull_consumer().unwrap().unwrap()
+    }
+
+    /// A proxy to which a supplier without a name is connected.
+    fn source(&self) -> events::ProxyPushConsumerRef {
+        let proxy = self.push_consumer();
+        proxy.connect_push_supplier(None).unwrap();
+        proxy
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.client.shutdown(true);
+        let _ = self.server.shutdown(true);
+    }
+}

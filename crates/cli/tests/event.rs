@@ -177,11 +177,46 @@ fn a_rate_and_a_number_of_events_are_kept_and_latencies_told() {
 }
 
 #[test]
+fn a_full_queue_does_what_its_policy_says_and_counts_it() {
+    let server = Server::start(&["--queue", "4", "--when-full", "drop-newest"]);
+    let consumer = server.consumer(&["sub"], "connected");
+    // Stopped, so that the events wait in the queue once the connection is full.
+    let stopped = format!("-STOP {}", consumer.id());
+    let kill = |arguments: &str| {
+        let done = Command::new("kill").args(arguments.split(' ')).status();
+        assert!(done.expect("kill is there").success());
+    };
+    kill(&stopped);
+    let text = "x".repeat(100_000);
+    server.publish(&["--type", "17", "--count", "200", &format!("\"{text}\"")]);
+    let listed = server.json(&["ls"]);
+    let stuck = &listed["channels"][0]["consumers"][0];
+    kill(&stopped.replace("STOP", "CONT"));
+    let number = |name: &str| stuck[name].as_u64().unwrap();
+    let drops: u64 = stuck["drops"]
+        .as_object()
+        .unwrap()
+        .values()
+        .map(|drops| drops.as_u64().unwrap())
+        .sum();
+    assert!(stuck["drops"]["newest"].as_u64() > Some(100), "{stuck}");
+    assert!(number("waiting") > 0, "{stuck}");
+    assert_eq!(
+        number("matched"),
+        number("delivered") + number("waiting") + drops,
+        "{stuck}"
+    );
+}
+
+#[test]
 fn channels_tell_who_is_connected() {
     let server = Server::start(&["EventService", "alarms"]);
     let url = server.said["channels"][1]["corbaloc"][0].as_str().unwrap();
-    let _consumer = server.consumer(&["sub"], "connected");
+    let mut shown = server.consumer(&["sub"], "connected");
     server.publish(&["--type", "17", "1", "2", "3"]);
+    for _ in 0..3 {
+        next(&mut shown);
+    }
     let listed = server.json(&["ls"]);
     assert_eq!(listed["channels"][0]["name"], "EventService");
     let consumer = &listed["channels"][0]["consumers"][0];

@@ -1,6 +1,6 @@
 //! Filters as text: `type==17 && !(source==3 || source==4)`.
 
-use oxorb_event::Filter;
+use oxorb_event::{Filter, Names};
 
 /// Groups in groups, as channels take them by default.
 const DEPTH: usize = 32;
@@ -10,10 +10,10 @@ const DEPTH: usize = 32;
 /// ```text
 /// any  = all *( "||" all )
 /// all  = not *( "&&" not )
-/// not  = "!" not / "(" any ")" / field [ "&" mask ] ( "==" / "!=" ) number
+/// not  = "!" not / "(" any ")" / field [ "&" mask ] ( "==" / "!=" ) ( number / name )
 /// ```
 ///
-/// A field is `type` or `source`, numbers are decimal or hexadecimal.
+/// A field is `type` or `source`, numbers are decimal or hexadecimal, names stand in quotation marks.
 pub(super) fn parse(text: &str) -> Result<Filter, String> {
     let mut reader = Reader {
         text,
@@ -24,6 +24,35 @@ pub(super) fn parse(text: &str) -> Result<Filter, String> {
     match reader.rest().is_empty() {
         true => Ok(filter),
         false => Err(reader.wanted("&& or ||")),
+    }
+}
+
+/// Reads a type of events: a number from 1, or a name.
+pub(super) fn type_number(text: &str) -> Result<i32, String> {
+    number_or(text, |name| {
+        Names::default()
+            .event_type(name)
+            .map_err(|error| error.to_string())
+    })
+}
+
+/// Reads a source of events: a number from 1, or a name.
+pub(super) fn source_number(text: &str) -> Result<i32, String> {
+    number_or(text, |name| {
+        Names::default()
+            .source(name)
+            .map_err(|error| error.to_string())
+    })
+}
+
+fn number_or(text: &str, name: impl Fn(&str) -> Result<i32, String>) -> Result<i32, String> {
+    let numeric = text.starts_with(|first: char| first.is_ascii_digit() || first == '-');
+    match text.parse::<i32>() {
+        Ok(number) if number > 0 => Ok(number),
+        _ if numeric || text.is_empty() => {
+            Err("expected a number from 1 to 2147483647, or a name".to_owned())
+        }
+        _ => name(text),
     }
 }
 
@@ -126,7 +155,10 @@ impl Reader<'_> {
             () => return Err(self.wanted("== or !=")),
         };
         let start = self.at;
-        let value = self.number()?;
+        let value = match self.take("\"") {
+            true => self.name(field)?,
+            false => self.number()?,
+        };
         let filter = match (field, mask) {
             (_, None) if value == 0 => {
                 self.at = start;
@@ -150,6 +182,23 @@ impl Reader<'_> {
             true => filter,
             false => Filter::not(filter),
         })
+    }
+
+    /// Returns the number of a name, whose first quotation mark was passed.
+    fn name(&mut self, field: Field) -> Result<i32, String> {
+        let rest = &self.text[self.at..];
+        let Some(end) = rest.find('"') else {
+            self.at = self.text.len();
+            return Err(self.wanted("a quotation mark after the name"));
+        };
+        let name = &rest[..end];
+        self.at += end + 1;
+        let names = Names::default();
+        let number = match field {
+            Field::Type => names.event_type(name),
+            Field::Source => names.source(name),
+        };
+        number.map_err(|error| error.to_string())
     }
 
     fn number(&mut self) -> Result<i32, String> {
@@ -243,6 +292,25 @@ mod tests {
     }
 
     #[test]
+    fn names_stand_for_the_numbers_that_publishers_give_them() {
+        let names = Names::default();
+        let level = names.filter("level", "tank 1").unwrap();
+        assert_eq!(
+            parse("type==\"level\" && source==\"tank 1\""),
+            Ok(level.clone())
+        );
+        let numbers = (
+            type_number("level").unwrap(),
+            source_number("tank 1").unwrap(),
+        );
+        assert_eq!(Filter::event(numbers.0, numbers.1), level);
+        assert_eq!(type_number("17"), Ok(17));
+        for wrong in ["0", "-1", "99999999999", ""] {
+            assert!(type_number(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
     fn mistakes_are_pointed_at() {
         let at = |text: &str| {
             let error = parse(text).unwrap_err();
@@ -256,6 +324,7 @@ mod tests {
         assert_eq!(at("type==0").0, 6);
         assert_eq!(at("type==99999999999").0, 6);
         assert_eq!(at("").0, 0);
+        assert_eq!(at("type==\"a").0, 8);
         let deep = "(".repeat(10_000);
         assert!(parse(&deep).unwrap_err().contains("32 groups"));
     }

@@ -10,8 +10,8 @@ use oxorb_event::rtec_event_comm::Event;
 use serde_json::{Value, json};
 
 use super::channel::{At, Channel, end_of_process, event_of};
-use super::time;
 use super::value::{TypeArgs, ValueTypes};
+use super::{filter, time};
 use crate::input;
 use crate::output::{Done, Failed, Format, because, print, print_line};
 
@@ -20,9 +20,11 @@ use crate::output::{Done, Failed, Format, because, print, print_line};
 #[command(
     after_help = "A VALUE is JSON (docs/json.md). Without --as it is a plain value or names its type: {\"type\": \"short\", \
     \"value\": 5}. With --as it is of that type, whose IDL --idl names. It becomes the any of the event, or with --payload \
-    its payload. Events are stamped with the time of their creation, by which `oxorb event sub --latency` measures.\n\n\
+    its payload. Names of types and sources stand for the numbers that publishers and subscribers of oxorb-event give \
+    them. Events are stamped with the time of their creation, by which `oxorb event sub --latency` measures.\n\n\
     Examples:\n  \
     oxorb event pub --type 17 --source 3\n  \
+    oxorb event pub --type level --source 'tank 1' --idl plant.idl --as plant::Level --payload '{\"cm\": 12}'\n  \
     oxorb event pub --type 17 --source 3 --idl plant.idl --as plant::Level '{\"cm\": 12}'\n  \
     oxorb event pub --type 17 --source 3 --rate 20 --count 1000 42\n  \
     producer | oxorb event pub --type 18 --source 1 --idl plant.idl --as plant::Level -"
@@ -34,11 +36,11 @@ pub(crate) struct Args {
     /// without a value
     #[arg(value_name = "VALUE", allow_negative_numbers = true)]
     values: Vec<String>,
-    /// Type of the events; 16 is the first for applications
-    #[arg(long = "type", value_name = "N", value_parser = clap::value_parser!(i32).range(1..))]
+    /// Type of the events, as a number from 1, of which applications have those from 16, or as a name
+    #[arg(long = "type", value_name = "TYPE", value_parser = filter::type_number)]
     kind: i32,
-    /// Source of the events
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(i32).range(1..))]
+    /// Source of the events, as a number from 1 or as a name
+    #[arg(long, value_name = "SOURCE", default_value = "1", value_parser = filter::source_number)]
     source: i32,
     /// Gateways that the events pass at most
     #[arg(long, value_name = "N", default_value_t = 1)]

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use clap::ValueEnum;
 use oxorb::{Interface as _, Orb, Printable};
+use oxorb_event::delivery::{Plan, Qos, WhenFull};
 use oxorb_event::{ChannelOptions, Control, EventChannel, INITIAL_NAME, Limits, Served};
 use serde_json::json;
 
@@ -12,7 +14,7 @@ use super::statistics::idl::EventStatisticsRef;
 use super::statistics::{OBJECT, Statistics};
 use crate::listening::{Access, Listening, urls};
 use crate::orb::with_args;
-use crate::output::{Done, Format, because, print, print_line};
+use crate::output::{Done, Failed, Format, because, print, print_line};
 
 /// Arguments of `oxorb event serve`.
 #[derive(clap::Args)]
@@ -21,6 +23,7 @@ use crate::output::{Done, Format, because, print, print_line};
     RtecEventChannelAdmin::EventChannel, at corbaloc::HOST:PORT/NAME. `oxorb event ls` and `stat` show who is connected.\n\n\
     Examples:\n  \
     oxorb event serve --port 2811\n  \
+    oxorb event serve --queue 64 --when-full keep-latest\n  \
     oxorb event serve --bind -ORBInitRef NameService=corbaloc::host:2809/NameService\n  \
     oxorb event serve --host 0.0.0.0 --port 2811 sensors alarms -ORBAccess 'allow 10.0.0.0/8'"
 )]
@@ -54,6 +57,19 @@ pub(crate) struct Args {
     /// Seconds between two rounds of asking consumers and suppliers whether they exist; 0: none is asked
     #[arg(long, value_name = "S", default_value_t = 5)]
     ping: u64,
+    /// Threads that deliver from a queue for each consumer, so that no consumer delays another; 0: the thread of each supplier
+    /// delivers, without queues
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(0..=64))]
+    threads: u16,
+    /// Most events that wait for a consumer
+    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    queue: u32,
+    /// Policy of a full queue; drops are counted
+    #[arg(long, value_enum, default_value_t)]
+    when_full: Full,
+    /// Milliseconds that a supplier waits for room in a queue before the policy applies
+    #[arg(long, value_name = "MS", default_value_t = 0)]
+    wait: u64,
     /// Let a consumer or supplier that connects again take the place of the connection before
     #[arg(long)]
     reconnect: bool,
@@ -65,13 +81,38 @@ pub(crate) struct Args {
     format: Format,
 }
 
+/// Policy of a full queue.
+#[derive(Clone, Copy, Default, ValueEnum)]
+enum Full {
+    /// Drop the event that has waited longest
+    #[default]
+    DropOldest,
+    /// Drop the event that comes
+    DropNewest,
+    /// Drop the least urgent event
+    DropLeastUrgent,
+    /// Keep only the latest event of each source, even while there is room
+    KeepLatest,
+}
+
+impl From<Full> for WhenFull {
+    fn from(full: Full) -> WhenFull {
+        match full {
+            Full::DropOldest => WhenFull::DropOldest,
+            Full::DropNewest => WhenFull::DropNewest,
+            Full::DropLeastUrgent => WhenFull::DropLeastUrgent,
+            Full::KeepLatest => WhenFull::KeepLatest,
+        }
+    }
+}
+
 /// Serves until the process is ended.
 pub(super) fn run(args: &Args) -> Done {
     let builder = args.listening.at(Orb::builder(), args.port);
     let orb = with_args(builder.listen_late()).build()?;
     let mut served = Vec::new();
     for name in &args.names {
-        let channel = EventChannel::new(args.options());
+        let channel = args.channel()?;
         let (format, of) = (args.format, name.clone());
         channel.log(move |notice| told(format, &of, &notice.to_string()));
         let serving = channel.serve(&orb, name);
@@ -99,6 +140,20 @@ pub(super) fn run(args: &Args) -> Done {
 }
 
 impl Args {
+    fn channel(&self) -> Result<EventChannel, Failed> {
+        if self.threads == 0 {
+            return Ok(EventChannel::new(self.options()));
+        }
+        let queue = Qos {
+            events: self.queue as usize,
+            when_full: self.when_full.into(),
+            wait: Duration::from_millis(self.wait),
+            ..Qos::default()
+        };
+        let plan = Plan::pool(usize::from(self.threads));
+        Ok(EventChannel::queued(self.options(), plan, queue)?)
+    }
+
     fn options(&self) -> ChannelOptions {
         ChannelOptions {
             consumer_reconnect: self.reconnect,

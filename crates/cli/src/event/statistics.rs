@@ -35,9 +35,16 @@ impl idl::EventStatistics for Statistics {
 }
 
 fn consumer(one: &ConsumerStatistics) -> EventConsumer {
-    let dropped = one.suspended + one.failed;
-    let drops = [("suspended", one.suspended), ("failed", one.failed)];
-    let drops = drops.into_iter().filter(|(_, events)| *events > 0);
+    let dropped = one.suspended + one.failed + one.dropped;
+    let own = [("suspended", one.suspended), ("failed", one.failed)];
+    let queue = one
+        .queue
+        .drops()
+        .map(|(cause, events)| (cause.name(), events));
+    let drops = own
+        .into_iter()
+        .filter(|(_, events)| *events > 0)
+        .chain(queue);
     EventConsumer {
         number: one.number,
         reference: one

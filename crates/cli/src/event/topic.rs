@@ -13,7 +13,7 @@ use oxorb_mcap::{CDR, Schema, Topic, cdr_header, split_cdr};
 
 use super::channel::event_of;
 use super::schema::idl_of;
-use super::value::{ValueTypes, decode, encode};
+use super::value::{ValueTypes, decode, encode, to_payload};
 
 /// Keys of the metadata of a topic.
 const TYPE: &str = "oxorb.type";
@@ -104,7 +104,7 @@ pub(super) fn to_event(topic: &Topic, message: &[u8]) -> Result<Option<Event>, S
     let ty = type_code(text.ok_or("its topic does not say the type of the values")?)?;
     let value = decode(cdr, &ty, order)?;
     match place {
-        Some(PAYLOAD) => event.data.payload = encode(&value, &ty)?,
+        Some(PAYLOAD) => event.data.payload = to_payload(&value, &ty)?,
         _ => {
             let any = Any::with_type(ty, value);
             event.data.any_value = any.map_err(|error| error.to_string())?;

@@ -21,7 +21,8 @@ pub(super) struct TypeArgs {
     /// Type of the values: scoped name or repository id in the IDL of --idl
     #[arg(long = "as", value_name = "TYPE", requires = "files")]
     name: Option<String>,
-    /// Values are the payload, as CDR without its type, instead of the any of the event
+    /// Values are the payload, as an encapsulation of CDR without its type, instead of the any of the event: as publishers
+    /// and subscribers of oxorb-event have them
     #[arg(long, requires = "name")]
     payload: bool,
 }
@@ -76,7 +77,7 @@ impl ValueTypes {
             .map_err(|error| error.to_string())?;
         let mut data = EventData::default();
         match (value, &self.ty) {
-            (value, Some(ty)) if self.payload => data.payload = encode(&value, ty)?,
+            (value, Some(ty)) if self.payload => data.payload = to_payload(&value, ty)?,
             (Dynamic::Any(any), None) => data.any_value = any,
             (value, _) => {
                 let any = Any::with_type(ty.clone(), value);
@@ -94,7 +95,7 @@ impl ValueTypes {
     /// Returns the value of an event, if it has one that can be read.
     pub(super) fn value(&self, data: &EventData) -> Result<Option<Dynamic>, String> {
         if let Some(ty) = self.of_payload() {
-            return decode(&data.payload, ty, ByteOrder::NATIVE).map(Some);
+            return of_payload(&data.payload, ty).map(Some);
         }
         match data.any_value.type_code() {
             none if *none == TypeCode::NULL => Ok(None),
@@ -127,6 +128,27 @@ impl Serialize for InJson<'_> {
         let shared = Shared::new([self.0]).with_names(&self.1);
         shared.json(self.0).serialize(to)
     }
+}
+
+/// Returns a value as a payload: an encapsulation of CDR, as `oxorb_event::Publisher` writes it.
+pub(super) fn to_payload(value: &Dynamic, ty: &TypeCode) -> Result<Vec<u8>, String> {
+    let mut failed = None;
+    let octets = Encoder::encapsulated(ByteOrder::NATIVE, DIALECT, |encoder| {
+        failed = value.encode(ty, encoder).err();
+        Ok(())
+    });
+    match failed {
+        None => octets.map_err(|error| error.to_string()),
+        Some(error) => Err(error.to_string()),
+    }
+}
+
+fn of_payload(payload: &[u8], ty: &TypeCode) -> Result<Dynamic, String> {
+    let decoder = Decoder::encapsulated(payload, DIALECT);
+    let mut decoder = decoder.map_err(|error| error.to_string())?;
+    let value = Dynamic::decode(ty, &mut decoder).map_err(|error| error.to_string())?;
+    decoder.finish().map_err(|error| error.to_string())?;
+    Ok(value)
 }
 
 /// Returns a value as CDR in the byte order of this machine, aligned from its first octet.

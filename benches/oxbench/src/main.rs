@@ -11,6 +11,7 @@ mod collocated;
 mod counts;
 mod demux;
 mod dispatch;
+mod events;
 mod experiment;
 mod format;
 mod inversion;
@@ -77,6 +78,8 @@ enum Command {
     Queues(queues::Options),
     /// Time a pair of high priority among 1 to 1,000 of low priority, dispatched by laxity and statically (E8)
     Dispatch(dispatch::Options),
+    /// Time events from supplier to consumers through a channel, beside omniEvents
+    Events(events::Options),
     /// Time calls of high priority among more and more of low priority, for each architecture (E1)
     Inversion(inversion::Options),
     /// Let calls at 25, 50 and 75 Hz take more and more work, and see whose rate is kept (E13, E14)
@@ -104,6 +107,7 @@ fn main() -> ExitCode {
         Command::Naming(options) => naming::run(&options),
         Command::Queues(options) => queues::run(&options),
         Command::Dispatch(options) => dispatch::run(&options),
+        Command::Events(options) => events::run(&options),
         Command::Inversion(options) => inversion::run(&options),
         Command::Throughput(options) => throughput::run(&options),
         Command::Lanes(options) => lanes::run(&options),

@@ -15,6 +15,7 @@ use serde::Serialize;
 use crate::Result;
 use crate::collocated::{self, Way};
 use crate::demux;
+use crate::events;
 use crate::experiment::Experiment;
 use crate::load::{self, Architecture};
 use crate::marshal::{self, Kind};
@@ -139,6 +140,25 @@ pub(crate) enum Side {
         /// How many requests are served
         requests: usize,
     },
+    /// Serve an event channel
+    EventChannel,
+    /// Push events to a channel, and receive them
+    EventDriver {
+        /// IOR:...
+        reference: String,
+    },
+    /// Push events to a channel of the same process
+    EventLocal,
+    /// Send octets back
+    EventRelay {
+        /// Number of them at a time
+        octets: usize,
+    },
+    /// Send octets to a relay, and receive them
+    EventRaw {
+        /// host:port
+        address: String,
+    },
     /// Write and read values
     Marshal {
         /// By which code
@@ -260,6 +280,11 @@ pub(crate) fn play(side: &Side) -> Result {
             many,
             requests,
         } => demux::play(shape, many, requests),
+        Side::EventChannel => events::driver::serve(),
+        Side::EventDriver { reference } => events::driver::drive(reference),
+        Side::EventLocal => events::driver::drive_local(),
+        &Side::EventRelay { octets } => events::driver::relay(octets),
+        Side::EventRaw { address } => events::driver::drive_relay(address),
         Side::Marshal { kind, reference } => marshal::serve(*kind, reference),
     }
 }

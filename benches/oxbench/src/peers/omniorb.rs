@@ -1,10 +1,14 @@
 //! omniORB, the fastest ORB in service: C++ programs, built when first needed.
 
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use super::build::{build, run};
 use crate::Result;
+use crate::placement::{Placement, Role};
+use crate::process::Process;
 
 /// Has to be there for any of it.
 const HINT: &str =
@@ -248,6 +252,129 @@ impl Cubits {
         command
     }
 }
+
+const EVENTS_SOURCES: [(&str, &str); 3] = [
+    (
+        "CosEventComm.idl",
+        include_str!("../../../../idl/omg/CosEventComm.idl"),
+    ),
+    (
+        "CosEventChannelAdmin.idl",
+        include_str!("../../../../idl/omg/CosEventChannelAdmin.idl"),
+    ),
+    (
+        "events-driver.cc",
+        include_str!("../../peers/omniorb/events-driver.cc"),
+    ),
+];
+
+/// The driver of `oxbench events`, and omniEvents.
+pub(crate) struct Events {
+    directory: PathBuf,
+}
+
+/// A running omniEvents with a channel. Dropping it ends it.
+pub(crate) struct EventService {
+    _service: Process,
+    channel: String,
+    _state: State,
+}
+
+/// Folder in which a service keeps its channels.
+struct State(PathBuf);
+
+impl Drop for State {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+impl Events {
+    /// Builds the driver beside this program, unless these very sources were built there before.
+    pub(crate) fn build() -> Result<Events> {
+        for program in [EVENTS, EVENTC] {
+            if !Path::new(program).exists() {
+                return Err(
+                    format!("{program} is not there; on Debian: apt install omnievents").into(),
+                );
+            }
+        }
+        let directory = build("omniorb-events", &EVENTS_SOURCES, |directory| {
+            for idl in ["CosEventComm.idl", "CosEventChannelAdmin.idl"] {
+                let idl = ["-bcxx", "-Wbh=.hh", "-Wbs=SK.cc", idl];
+                run(directory, "omniidl", &idl, HINT)?;
+            }
+            let sources = [
+                "-I.",
+                "events-driver.cc",
+                "CosEventCommSK.cc",
+                "CosEventChannelAdminSK.cc",
+            ];
+            compile(directory, "events-driver", &sources)
+        })?;
+        Ok(Events { directory })
+    }
+
+    /// Starts omniEvents with a channel that moves events on as often as it can (its default is ten times a second) and
+    /// drops none of those on their way.
+    pub(crate) fn serve(&self, placement: Placement) -> Result<EventService> {
+        let port = TcpListener::bind("127.0.0.1:0")?
+            .local_addr()?
+            .port()
+            .to_string();
+        let state = State(self.directory.join(format!("state-{}", std::process::id())));
+        let _ = std::fs::remove_dir_all(&state.0);
+        std::fs::create_dir_all(&state.0)?;
+        let mut command = Command::new(EVENTS);
+        command.args(["-f", "-p", &port, "-l"]).arg(&state.0);
+        command.arg("-t").arg(state.0.join("trace")).args(QUIET);
+        let name = "omniEvents".to_owned();
+        let service = Process::start(name, placement, Role::Server, &mut command)?;
+        let factory = format!("corbaloc::127.0.0.1:{port}/omniEvents");
+        let end = Instant::now() + START;
+        loop {
+            let options = [
+                "-c", "1000", "-q", "100000", "-p", "10000", "-i", "bench", &factory,
+            ];
+            let made = Command::new(EVENTC).args(options).output()?;
+            let channel = format!("corbaloc::127.0.0.1:{port}/bench");
+            if made.status.success() {
+                return Ok(EventService {
+                    _service: service,
+                    channel,
+                    _state: state,
+                });
+            }
+            if Instant::now() >= end {
+                let why = String::from_utf8_lossy(&made.stderr);
+                return Err(format!("omniEvents made no channel: {why}").into());
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// Returns the driver for a channel.
+    pub(crate) fn driver(&self, channel: &str) -> Command {
+        let mut command = Command::new(self.directory.join("events-driver"));
+        command.arg(channel);
+        command.args(["-ORBendPoint", "giop:tcp:127.0.0.1:"]);
+        command.args(["-ORBthreadPerConnectionPolicy", "1"]);
+        command.args(QUIET);
+        command
+    }
+}
+
+impl EventService {
+    /// Returns the URL of the channel.
+    pub(crate) fn channel(&self) -> &str {
+        &self.channel
+    }
+}
+
+const EVENTS: &str = "/usr/sbin/omniEvents";
+const EVENTC: &str = "/usr/bin/eventc";
+/// Time that omniEvents may take to start.
+const START: Duration = Duration::from_secs(10);
 
 const QUIET: [&str; 4] = ["-ORBinConScanPeriod", "0", "-ORBoutConScanPeriod", "0"];
 

@@ -1,0 +1,279 @@
+//! `oxbench events`: from supplier to consumers through a channel, by payload, number of consumers and number of filters that
+//! do not match, beside omniEvents and raw sockets.
+//!
+//! Supplier and consumers are one process, the channel another. Times are those from a push to the last consumer that has
+//! the event. omniEvents' push is two-way as CosEvent has it, OxORB's oneway as TAO has it.
+
+pub(crate) mod driver;
+mod plot;
+mod report;
+
+use std::fmt;
+
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+
+use self::report::{Report, Row, Seen};
+use crate::Result;
+use crate::load::Quiet;
+use crate::machine::Machine;
+use crate::output::CheckedOutput;
+use crate::peers::omniorb::Events;
+use crate::peers::own_side;
+use crate::placement::{Cpus, Role};
+use crate::process::Process;
+
+/// Options of `oxbench events`.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Events of each round
+    #[arg(long, default_value_t = 2_000, value_parser = clap::value_parser!(u64).range(10..))]
+    events: u64,
+
+    /// Rounds of each row; in each round all contenders take their turn, beginning with another one
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+
+    /// Most consumers of the fan-out
+    #[arg(long, default_value_t = 1_000)]
+    most: u32,
+
+    #[command(flatten)]
+    pair: Cpus,
+
+    /// Only these contenders; all that can be had by default
+    #[arg(long, value_delimiter = ',')]
+    contenders: Vec<Contender>,
+
+    #[command(flatten)]
+    output: CheckedOutput,
+}
+
+/// Contenders, in the order of the report.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Contender {
+    /// Octets over TCP to a process that sends them back: two hops without any ORB
+    Raw,
+    /// omniEvents and a client of omniORB, with the shortest cycle of its channel
+    #[value(name = "omnievents")]
+    #[serde(rename = "omnievents")]
+    OmniEvents,
+    /// A channel in a process of its own
+    #[value(name = "oxorb")]
+    #[serde(rename = "oxorb")]
+    OxOrb,
+    /// A channel in the process of supplier and consumers
+    Local,
+}
+
+impl fmt::Display for Contender {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let value = self.to_possible_value().expect("none is skipped");
+        f.pad(value.get_name())
+    }
+}
+
+/// Load of a row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub(crate) struct Load {
+    pub(crate) consumers: u32,
+    /// Consumers whose filters do not match.
+    pub(crate) idle: u32,
+    /// Octets of the payload.
+    pub(crate) size: u32,
+    /// Events on their way at once.
+    pub(crate) window: u64,
+}
+
+const ONE: Load = Load {
+    consumers: 1,
+    idle: 0,
+    size: 8,
+    window: 1,
+};
+
+/// Events on their way in the rows that count events a second.
+const WINDOW: u64 = 16;
+
+impl Load {
+    fn all(most: u32) -> Vec<Load> {
+        let sizes = [8, 1_024, 65_536].map(|size| Load { size, ..ONE });
+        let many = [10, 100, 1_000].map(|consumers| Load { consumers, ..ONE });
+        let rates = [1, 10, 100, 1_000].map(|consumers| Load {
+            consumers,
+            window: WINDOW,
+            ..ONE
+        });
+        let filters = [1, 10, 1_000].map(|idle| Load { idle, ..ONE });
+        let all = sizes.into_iter().chain(many).chain(rates).chain(filters);
+        all.filter(|load| load.consumers.max(load.idle) <= most)
+            .collect()
+    }
+
+    /// Whether a contender can have it.
+    fn suits(&self, contender: Contender) -> bool {
+        match contender {
+            Contender::Raw => {
+                *self
+                    == Load {
+                        size: self.size,
+                        ..ONE
+                    }
+            }
+            // CosEvent has no filters.
+            Contender::OmniEvents => self.idle == 0,
+            Contender::OxOrb => true,
+            Contender::Local => self.idle == 0 && self.window == 1,
+        }
+    }
+
+    /// Events of a round: fewer where each goes to many.
+    fn events(&self, wanted: u64) -> u64 {
+        (wanted * 10 / u64::from(self.consumers.max(10)))
+            .max(50)
+            .min(wanted)
+    }
+}
+
+/// Measures and reports.
+pub(crate) fn run(options: &Options) -> Result {
+    let report = measure(options)?;
+    options.output.show(&report, Report::verdicts, plot::draw)
+}
+
+fn measure(options: &Options) -> Result<Report> {
+    let contenders = ready(&options.contenders)?;
+    let quiet = Quiet::begin(&options.pair.cpus.cpus());
+    let mut rows = Vec::new();
+    for load in Load::all(options.most) {
+        eprintln!("{load} ...");
+        let suited: Vec<&Ready> = contenders
+            .iter()
+            .filter(|one| load.suits(one.contender))
+            .collect();
+        let mut seen = vec![Vec::new(); suited.len()];
+        for round in 0..options.rounds {
+            for at in 0..suited.len() {
+                let at = (at + round as usize) % suited.len();
+                seen[at].push(suited[at].measure(options, load)?);
+            }
+        }
+        for (one, seen) in suited.into_iter().zip(seen) {
+            rows.push(Row::new(one.contender, load, seen));
+        }
+    }
+    Ok(Report {
+        machine: Machine::this(),
+        placement: options.pair.cpus.to_string(),
+        kept_out: quiet.kept_out(),
+        rounds: options.rounds,
+        events: options.events,
+        rows,
+    })
+}
+
+/// A contender whose programs are there.
+struct Ready {
+    contender: Contender,
+    omnievents: Option<Events>,
+}
+
+/// Those asked for. Unless asked for: all, and what cannot be had is named and left out.
+fn ready(asked: &[Contender]) -> Result<Vec<Ready>> {
+    let known = match asked.is_empty() {
+        true => Contender::value_variants(),
+        false => asked,
+    };
+    let mut ready = Vec::new();
+    for &contender in known {
+        let omnievents = match contender {
+            Contender::OmniEvents => match Events::build() {
+                Ok(programs) => Some(programs),
+                Err(error) if asked.is_empty() => {
+                    eprintln!("{contender} is left out: {error}");
+                    continue;
+                }
+                Err(error) => return Err(error),
+            },
+            _ => None,
+        };
+        ready.push(Ready {
+            contender,
+            omnievents,
+        });
+    }
+    Ok(ready)
+}
+
+impl Ready {
+    /// New processes each time: nothing of one load shows in the next.
+    fn measure(&self, options: &Options, load: Load) -> Result<Seen> {
+        let name = |side| format!("the {side} of {}", self.contender);
+        let placement = options.pair.cpus;
+        let start =
+            |mut command| Process::start(name("channel"), placement, Role::Server, &mut command);
+        let (_service, channel, mut command) = match (&self.omnievents, self.contender) {
+            (Some(programs), _) => {
+                let service = programs.serve(placement)?;
+                let command = programs.driver(service.channel());
+                (Some(service), None, command)
+            }
+            (None, Contender::Local) => (None, None, own_side("event-local")?),
+            (None, contender) => {
+                let (server, driver) = match contender {
+                    Contender::Raw => ("event-relay", "event-raw"),
+                    _ => ("event-channel", "event-driver"),
+                };
+                let mut command = own_side(server)?;
+                if contender == Contender::Raw {
+                    command.arg(load.size.to_string());
+                }
+                let mut channel = start(command)?;
+                let mut command = own_side(driver)?;
+                command.arg(channel.hear()?);
+                (None, Some(channel), command)
+            }
+        };
+        let mut driver = Process::start(name("driver"), placement, Role::Client, &mut command)?;
+        driver.expect("ready")?;
+        let events = load.events(options.events);
+        let mut answer = String::new();
+        // The first one, a tenth as long, is for caches and connections.
+        for events in [events.div_ceil(10), events] {
+            let Load {
+                consumers,
+                idle,
+                size,
+                window,
+            } = load;
+            driver.tell(&format!("run {consumers} {idle} {size} {events} {window}"))?;
+            answer = driver.hear()?;
+        }
+        driver.finish()?;
+        if let Some(channel) = channel {
+            channel.finish()?;
+        }
+        Seen::parse(&answer, events)
+    }
+}
+
+impl fmt::Display for Load {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Load {
+            consumers,
+            idle,
+            size,
+            window,
+        } = self;
+        let plural = if *consumers == 1 { "" } else { "s" };
+        write!(f, "{size} octets, {consumers} consumer{plural}")?;
+        if *idle > 0 {
+            write!(f, ", {idle} whose filters do not match")?;
+        }
+        match window {
+            1 => Ok(()),
+            window => write!(f, ", {window} events on their way"),
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! What `oxbench events` found, and what the bounds make of it.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::{Contender, Load, ONE, WINDOW};
+use crate::Result;
+use crate::bootstrap::Ratio;
+use crate::load::KeptOut;
+use crate::machine::Machine;
+use crate::verdict::{Verdicts, at_least, at_most, below};
+
+/// Everything one run found out.
+#[derive(Debug, Serialize)]
+pub(crate) struct Report {
+    pub(crate) machine: Machine,
+    pub(crate) placement: String,
+    pub(crate) kept_out: KeptOut,
+    pub(crate) rounds: u32,
+    pub(crate) events: u64,
+    pub(crate) rows: Vec<Row>,
+}
+
+/// One contender under one load, round by round.
+#[derive(Debug, Serialize)]
+pub(crate) struct Row {
+    pub(crate) contender: Contender,
+    pub(crate) load: Load,
+    pub(crate) rounds: Vec<Seen>,
+}
+
+/// One round; times in nanoseconds, from a push to the last consumer.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Seen {
+    pub(crate) p50: u64,
+    pub(crate) p99: u64,
+    pub(crate) p999: u64,
+    pub(crate) max: u64,
+    /// Events a second that reached all consumers.
+    pub(crate) rate: u64,
+}
+
+impl Seen {
+    pub(super) fn parse(answer: &str, events: u64) -> Result<Seen> {
+        let numbers = answer.split(' ').map(str::parse);
+        let numbers: Vec<u64> = numbers.collect::<std::result::Result<_, _>>()?;
+        let &[p50, p99, p999, max, took] = numbers.as_slice() else {
+            return Err(format!("a driver answered {answer:?}").into());
+        };
+        Ok(Seen {
+            p50,
+            p99,
+            p999,
+            max,
+            rate: events * 1_000_000_000 / took.max(1),
+        })
+    }
+}
+
+impl Row {
+    pub(super) fn new(contender: Contender, load: Load, rounds: Vec<Seen>) -> Row {
+        Row {
+            contender,
+            load,
+            rounds,
+        }
+    }
+
+    fn each(&self, of: impl Fn(&Seen) -> u64) -> Vec<u64> {
+        self.rounds.iter().map(of).collect()
+    }
+
+    /// Returns the median of all rounds.
+    pub(super) fn median(&self, of: impl Fn(&Seen) -> u64) -> u64 {
+        let mut each = self.each(of);
+        each.sort_unstable();
+        each[each.len() / 2]
+    }
+}
+
+impl Report {
+    pub(super) fn loads(&self) -> Vec<Load> {
+        let mut loads: Vec<Load> = Vec::new();
+        for row in &self.rows {
+            if !loads.contains(&row.load) {
+                loads.push(row.load);
+            }
+        }
+        loads
+    }
+
+    pub(super) fn row(&self, contender: Contender, load: Load) -> Option<&Row> {
+        let mut rows = self.rows.iter();
+        rows.find(|row| row.contender == contender && row.load == load)
+    }
+
+    /// Compares OxORB under a load with another row.
+    fn ratio(
+        &self,
+        load: Load,
+        (other, of): (Contender, Load),
+        what: impl Fn(&Seen) -> u64,
+    ) -> Option<Ratio> {
+        let ours = self.row(Contender::OxOrb, load)?.each(&what);
+        let theirs = self.row(other, of)?.each(&what);
+        Some(Ratio::of(&ours, &theirs, 0.5))
+    }
+
+    pub(super) fn verdicts(&self) -> Verdicts {
+        let (raw, omni, local) = (Contender::Raw, Contender::OmniEvents, Contender::Local);
+        let p50 = |seen: &Seen| seen.p50;
+        let small = Load { ..ONE };
+        let mut verdicts = vec![
+            // Raw is there and back: two of the one-way hops that the bound counts in.
+            at_most(
+                "two hops of 8 octets by p50, in times of two raw hops (2.3 of one are 1.15 of two)",
+                self.ratio(small, (raw, small), p50),
+                1.15,
+            ),
+        ];
+        let shared = self
+            .loads()
+            .into_iter()
+            .filter(|load| load.idle == 0 && load.window == 1);
+        for load in shared {
+            let seen = self.ratio(load, (omni, load), p50);
+            verdicts.push(below(format!("{load}: p50 to omniEvents'"), seen, 1.0));
+        }
+        let fan = Load {
+            consumers: 100,
+            window: WINDOW,
+            ..ONE
+        };
+        let rate = self.ratio(fan, (omni, fan), |seen| seen.rate);
+        verdicts.push(at_least(
+            "events a second to 100 consumers, to omniEvents'",
+            rate,
+            3.0,
+        ));
+        let filters = Load { idle: 1_000, ..ONE };
+        let seen = self.ratio(filters, (Contender::OxOrb, small), p50);
+        verdicts.push(at_most(
+            "p50 with 1,000 filters that do not match, to none",
+            seen,
+            1.05,
+        ));
+        for consumers in [1, 10, 100, 1_000] {
+            let load = Load { consumers, ..ONE };
+            let each = self.row(local, load).map(|row| row.each(|seen| seen.p50));
+            let bound = vec![1_000 * u64::from(consumers); each.as_ref().map_or(1, Vec::len)];
+            let seen = each.map(|each| Ratio::of(&each, &bound, 0.5));
+            verdicts.push(below(
+                format!("{consumers} consumers in the supplier's process, to 1 us for each"),
+                seen,
+                1.0,
+            ));
+        }
+        Verdicts::new(verdicts)
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.machine)?;
+        writeln!(f, "{}; {}", self.placement, self.kept_out)?;
+        writeln!(
+            f,
+            "{} rounds of up to {} events a row; medians of the rounds: us from a push to the last consumer",
+            self.rounds, self.events
+        )?;
+        for load in self.loads() {
+            writeln!(f, "\n{load}")?;
+            writeln!(
+                f,
+                "  {:11} {:>9} {:>9} {:>9} {:>9} {:>11}",
+                "", "p50", "p99", "p99.9", "max", "events/s"
+            )?;
+            for row in self.rows.iter().filter(|row| row.load == load) {
+                writeln!(f, "  {row}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let micros = |of: fn(&Seen) -> u64| self.median(of) as f64 / 1e3;
+        write!(
+            f,
+            "{:11} {:>9.1} {:>9.1} {:>9.1} {:>9.1} {:>11}",
+            self.contender,
+            micros(|seen| seen.p50),
+            micros(|seen| seen.p99),
+            micros(|seen| seen.p999),
+            micros(|seen| seen.max),
+            self.median(|seen| seen.rate)
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(rows: &[(Contender, Load, u64, u64)]) -> Report {
+        let row = |&(contender, load, p50, rate): &(Contender, Load, u64, u64)| {
+            let seen = Seen {
+                p50,
+                p99: p50,
+                p999: p50,
+                max: p50,
+                rate,
+            };
+            Row::new(contender, load, vec![seen; 3])
+        };
+        Report {
+            machine: Machine::this(),
+            placement: "here".into(),
+            kept_out: KeptOut {
+                throttling: true,
+                awake: vec![],
+            },
+            rounds: 3,
+            events: 10,
+            rows: rows.iter().map(row).collect(),
+        }
+    }
+
+    #[test]
+    fn each_bound_is_met_or_not() {
+        let fan = Load {
+            consumers: 100,
+            window: WINDOW,
+            ..ONE
+        };
+        let filters = Load { idle: 1_000, ..ONE };
+        let rows = |p50, filtered, rate, local| {
+            report(&[
+                (Contender::Raw, ONE, 10_000, 1),
+                (Contender::OmniEvents, ONE, 50_000, 1),
+                (Contender::OxOrb, ONE, p50, 1),
+                (Contender::Local, ONE, local, 1),
+                (Contender::OxOrb, filters, filtered, 1),
+                (Contender::OmniEvents, fan, 1, 1_000),
+                (Contender::OxOrb, fan, 1, rate),
+            ])
+            .verdicts()
+            .to_string()
+        };
+        let good = rows(11_000, 11_000, 3_000, 900);
+        assert_eq!(good.matches("met ").count(), 5, "{good}");
+        let bad = rows(51_000, 60_000, 2_900, 1_100);
+        assert_eq!(bad.matches("NOT MET").count(), 5, "{bad}");
+    }
+}

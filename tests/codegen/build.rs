@@ -32,6 +32,7 @@ fn main() -> Result<(), oxorb_idlgen::Error> {
         "idl/foreign.idl",
         "idl/global.idl",
         "idl/idl4.idl",
+        "idl/in_place.idl",
         "idl/later.idl",
         "idl/mapping.idl",
         "idl/names.idl",

@@ -114,6 +114,7 @@ impl Detached {
             header: self.header,
             bytes: &self.message,
             context: self.context.as_ref(),
+            gap: None,
         };
         let request = Request::parse(&frame).expect("parsed before it was copied");
         let key = request
@@ -172,7 +173,7 @@ impl<'r> Upcall<'r> {
         Detached {
             header: self.arrived.frame.header,
             context: self.arrived.frame.context.cloned(),
-            message: self.arrived.frame.bytes.to_vec(),
+            message: self.arrived.frame.whole().to_vec(),
             dialect: self.arrived.dialect,
             times: *self.arrived.times,
             flow: self.flow.cloned(),

@@ -201,6 +201,7 @@ impl Later {
             header: self.header,
             bytes: &self.head,
             context: self.context.as_ref(),
+            gap: None,
         };
         let request = Request::parse(&frame).expect("parsed before it was copied");
         let key = request

@@ -274,8 +274,34 @@ impl<'r> Upcall<'r> {
             Ok(args) => d.finish().map(|()| args),
             Err(error) => Err(error),
         };
+        self.read(args)
+    }
+
+    #[inline(always)]
+    fn read<T>(&self, args: CdrResult<T>) -> Result<T, Rejected> {
         args.inspect(|_| probe::stamp(Stage::ArgumentsRead))
             .map_err(|error| Rejected(SystemException::from_cdr(error, CompletionStatus::No)))
+    }
+
+    /// Decodes arguments as [`args`](Self::args) does, and leaves [`Octets`](oxorb_cdr::Octets) where their sender wrote
+    /// them, if the transport lends them. Where it lent others, `decode` is called twice: the first time it may read anything,
+    /// and its result is dropped.
+    pub fn args_in_place<T>(
+        &mut self,
+        decode: impl Fn(&mut Decoder<'r>) -> CdrResult<T>,
+    ) -> Result<T, Rejected> {
+        if let Some(gap) = self.arrived.frame.gap {
+            let frame = self.arrived.frame;
+            let mut d = frame
+                .decoder_in_place(self.arrived.dialect, self.arrived.request.body)
+                .with_limits(self.arrived.orb.options().limits.cdr)
+                .with_scope(self.arrived.orb);
+            let args = decode(&mut d).and_then(|args| d.finish().map(|()| args));
+            if gap.was_taken() {
+                return self.read(args);
+            }
+        }
+        self.args(decode)
     }
 
     /// Answers with the results: return value, then inout and out arguments.

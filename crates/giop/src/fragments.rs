@@ -92,6 +92,7 @@ impl Fragments {
                 header,
                 bytes: start,
                 context: None,
+                gap: None,
             };
             let header_end = match header.kind {
                 MessageType::REQUEST => Request::parse(&frame)?.body,

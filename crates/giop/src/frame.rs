@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use oxorb_cdr::{Decoder, Dialect, Encoder};
+use oxorb_cdr::{Decoder, Dialect, Encoder, Gap};
 use oxorb_object::{ServiceContext, ServiceContexts};
 
 use crate::order::ulong_from;
@@ -25,6 +25,9 @@ pub struct Frame<'a> {
     pub bytes: &'a [u8],
     /// How to understand a message of another protocol. `None`: it is GIOP's.
     pub context: Option<&'a Arc<FrameContext>>,
+    /// Octets of a Request's arguments that lie elsewhere, and not in `bytes`: see [`whole`](Self::whole). `None` in most
+    /// messages.
+    pub gap: Option<&'a Gap>,
 }
 
 impl<'a> Frame<'a> {
@@ -87,6 +90,7 @@ impl<'a> Frame<'a> {
             header,
             bytes,
             context,
+            gap: None,
         })
     }
 
@@ -112,6 +116,7 @@ impl<'a> Frame<'a> {
             header,
             bytes,
             context,
+            gap: None,
         })
     }
 
@@ -149,10 +154,31 @@ impl<'a> Frame<'a> {
     #[inline(always)]
     pub fn decoder_at(&self, dialect: Dialect, position: usize) -> Decoder<'a> {
         let decoder = match self.in_pieces() {
-            false => Decoder::new(self.bytes, self.header.order, dialect),
+            false => Decoder::new(self.whole(), self.header.order, dialect),
             true => Decoder::in_pieces(self.bytes, self.header.order, dialect),
         };
         decoder.at(position)
+    }
+
+    /// Returns a decoder as [`decoder_at`](Self::decoder_at) does, which may find that octets of the arguments lie elsewhere
+    /// ([`Octets`](oxorb_cdr::Octets)). What it reads is right only if nothing lay elsewhere, or was
+    /// [taken](Gap::was_taken); otherwise it is to be read again from `decoder_at`.
+    pub fn decoder_in_place(&self, dialect: Dialect, position: usize) -> Decoder<'a> {
+        match self.gap {
+            None => self.decoder_at(dialect, position),
+            Some(gap) => Decoder::new(self.bytes, self.header.order, dialect)
+                .with_gap(gap)
+                .at(position),
+        }
+    }
+
+    /// Returns all octets of the message. Copies them once where some lie elsewhere; none are there once those were taken.
+    #[inline(always)]
+    pub fn whole(&self) -> &'a [u8] {
+        match self.gap {
+            None => self.bytes,
+            Some(gap) => gap.whole(self.bytes),
+        }
     }
 
     /// Whether the message came in GIOP 1.1 fragments, so that what follows the header in `bytes` is not contiguous.
@@ -231,7 +257,13 @@ impl<'a> Frame<'a> {
                 found: self.header.kind,
             }));
         }
-        Ok(self.decoder(Dialect::new(self.header.version.minor)))
+        let dialect = Dialect::new(self.header.version.minor);
+        Ok(match self.gap {
+            None => self.decoder(dialect),
+            // Fields stand before it: nothing is to be copied for them.
+            Some(gap) => Decoder::new(&self.bytes[..gap.at()], self.header.order, dialect)
+                .at(usize::from(self.header.len)),
+        })
     }
 
     /// Reads the service contexts at `fields`, a decoder of this message, and leaves `fields` after them.

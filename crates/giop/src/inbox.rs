@@ -4,6 +4,8 @@ use core::fmt;
 
 use std::sync::Arc;
 
+use oxorb_cdr::Gap;
+
 use crate::{
     CancelRequest, Frame, FrameContext, Header, Limits, MessageType, Messaging, Side, Violation,
     Wire,
@@ -16,6 +18,7 @@ use other::Other;
 use partial::Partials;
 
 mod cancels;
+mod gap;
 mod other;
 mod partial;
 mod usual;
@@ -56,6 +59,9 @@ pub struct Inbox {
     limits: Limits,
     /// Protocol of the messages; `None`: GIOP.
     other: Option<Box<Other>>,
+    /// Octets of the message at `start` that lie elsewhere, if `has_gap`; otherwise kept for its memory.
+    gap: Option<Box<Gap>>,
+    has_gap: bool,
     /// Octets as they arrived.
     buffer: Vec<u8>,
     /// The first octet of `buffer` that belongs to no message already dropped.
@@ -78,6 +84,8 @@ impl Inbox {
         Self {
             limits: limits.clone(),
             other: None,
+            gap: None,
+            has_gap: false,
             buffer: Vec::new(),
             start: 0,
             announced: Announced::Nothing,
@@ -193,7 +201,10 @@ impl Inbox {
     #[inline(always)]
     pub fn poll(&mut self) -> Result<Option<Header>, Violation> {
         self.release();
-        if self.other.is_some() {
+        if self.other.is_some() || self.has_gap {
+            if self.has_gap {
+                return self.poll_gap();
+            }
             if self.buffer.len() == self.start {
                 self.awaited = 0;
                 return Ok(None);
@@ -241,6 +252,7 @@ impl Inbox {
                         header,
                         bytes: message,
                         context: None,
+                        gap: None,
                     };
                     if let Ok(cancel) = CancelRequest::parse(&frame) {
                         self.partials.cancel(cancel.id);
@@ -255,6 +267,7 @@ impl Inbox {
                     header,
                     bytes: message,
                     context: None,
+                    gap: None,
                 },
                 &self.limits,
                 &mut self.joined,
@@ -310,6 +323,7 @@ impl Inbox {
                     header,
                     bytes,
                     context: Some(&other.announced),
+                    gap: None,
                 };
                 if let Ok(cancel) = CancelRequest::parse(&frame) {
                     self.cancels.announced(cancel.id, self.start + total);
@@ -324,6 +338,9 @@ impl Inbox {
     /// (of one in fragments: the next fragment) is there, or if it cannot be a message, which `poll` then says.
     pub fn peek(&mut self) -> Option<Result<Header, Violation>> {
         self.release();
+        if self.has_gap {
+            return self.peek_gap().map(Ok);
+        }
         let unread = &self.buffer[self.start..];
         let header = header_at(unread, self.other.as_deref())?;
         let whole = header
@@ -335,6 +352,9 @@ impl Inbox {
     /// As [`peek`](Self::peek), the whole message where it is there and can be one.
     pub fn peek_frame(&mut self) -> Option<Frame<'_>> {
         let header = self.peek()?.ok()?;
+        if self.has_gap {
+            return Some(self.lent_frame(header));
+        }
         let bytes = &self.buffer[self.start..self.start + header.total()];
         let header = Header {
             more_fragments: false, // the boundaries are not known yet
@@ -352,6 +372,7 @@ impl Inbox {
             header,
             bytes,
             context,
+            gap: None,
         })
     }
 
@@ -366,11 +387,14 @@ impl Inbox {
                 header,
                 bytes: &self.buffer[self.start..self.start + header.total()],
                 context: self.context(),
+                gap: None,
             },
+            Announced::Lent(header) => self.lent_frame(header),
             Announced::Joined(header) => Frame {
                 header,
                 bytes: &self.joined,
                 context: None,
+                gap: None,
             },
             Announced::Nothing => no_message(),
         }
@@ -398,6 +422,7 @@ impl Inbox {
                 message
             }
             Announced::Joined(_) => core::mem::take(&mut self.joined),
+            Announced::Lent(header) => self.take_lent(header),
             Announced::Nothing => no_message(),
         }
     }
@@ -413,6 +438,7 @@ impl Inbox {
         to.awaited = 0;
         to.partials = Partials::default();
         to.cancels.clear();
+        to.close_gap();
         to.announced = core::mem::replace(&mut self.announced, Announced::Nothing);
         match &self.other {
             None => to.other = None,
@@ -434,6 +460,7 @@ impl Inbox {
                 to.buffer.extend_from_slice(message);
                 self.consume(header.total());
             }
+            Announced::Lent(header) => self.split_lent(header, to),
             Announced::Joined(_) => {
                 to.buffer.clear();
                 to.joined.clear();
@@ -454,6 +481,7 @@ impl Inbox {
     pub fn mid_message(&self) -> bool {
         let announced = match self.announced {
             Announced::InBuffer(header) => header.total(),
+            Announced::Lent(header) => self.held(header),
             _ => 0,
         };
         self.buffer.len() > self.start + announced || !self.partials.is_empty()
@@ -471,6 +499,7 @@ impl Inbox {
     pub fn is_cancelled(&self, id: u32) -> bool {
         let behind = match self.announced {
             Announced::InBuffer(header) => self.start + header.total(),
+            Announced::Lent(header) => self.start + self.held(header),
             _ => self.start,
         };
         behind < self.buffer.len()
@@ -486,6 +515,7 @@ impl Inbox {
             + self.partials.memory()
             + self.cancels.memory()
             + self.other.as_ref().map_or(0, |other| other.memory())
+            + self.memory_of_gap()
     }
 
     /// Capacity of the buffers that stay between messages.
@@ -517,6 +547,10 @@ impl Inbox {
             Announced::Joined(_) => {
                 self.announced = Announced::Nothing;
                 self.release_joined();
+            }
+            Announced::Lent(header) => {
+                let header = *header;
+                self.release_lent(header);
             }
         }
     }
@@ -555,7 +589,8 @@ impl Inbox {
 
     /// Moves what is left to the front of the buffer, unless an announced message is still looked at there.
     fn compact(&mut self) {
-        if self.start != 0 && !matches!(self.announced, Announced::InBuffer(_)) {
+        let looked_at = matches!(self.announced, Announced::InBuffer(_) | Announced::Lent(_));
+        if self.start != 0 && !looked_at {
             self.buffer.copy_within(self.start.., 0);
             self.buffer.truncate(self.buffer.len() - self.start);
             self.cancels.shift(self.start);
@@ -590,6 +625,8 @@ enum Announced {
     InBuffer(Header),
     /// In `joined`.
     Joined(Header),
+    /// At `start` of the buffer, without the octets of `gap`.
+    Lent(Header),
 }
 
 /// Octets asked for when nothing is known about the next message.

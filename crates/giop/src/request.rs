@@ -407,7 +407,7 @@ mod tests {
                 *octet = value;
             }
             let header = Header::new(Version::V1_2, order, MessageType::REQUEST);
-            let frame = Frame { header, bytes: &bytes, context: None };
+            let frame = Frame { header, bytes: &bytes, context: None, gap: None };
             let common = Request::parse_common(&frame);
             let general = Request::parse_1_2(&frame, frame.decoder(Dialect::new(2)));
             prop_assert!(common.is_some() || !whole, "an undamaged request is read the common way");

@@ -151,7 +151,7 @@ pub(crate) fn said_of(
 }
 
 /// `@annotation` or `@annotation(FALSE)`.
-fn said(annotations: &[Annotation], annotation: &str) -> Option<bool> {
+pub(crate) fn said(annotations: &[Annotation], annotation: &str) -> Option<bool> {
     let mut found = annotations.iter().rev();
     let found = found.find(|one| one.name == annotation)?;
     Some(!matches!(found.value("value"), Some(Value::Boolean(false))))

@@ -7,8 +7,9 @@ pub use oxorb_cdr::{
     Any, Behaviour, BitReader, BitWriter, ByHand, Decimal, Decode, Decoder, Encode, Encoder,
     Error as CdrError, ErrorKind as CdrErrorKind, Factory, Fixed, FixedPoint, FixedReader,
     FixedWriter, Inherits, Label, Layout, Link, LongDouble, Nilable, NoBehaviour, NotByHand,
-    OctetSeq, Result as CdrResult, TypeCode, Typed, Value, ValueBase, ValueInfo, ValueModifier,
-    ValueState, Valuetype, Visibility, first_behaviour, fixed, interpreted, interpreted_fixed,
+    OctetSeq, Octets, Result as CdrResult, TypeCode, Typed, Value, ValueBase, ValueInfo,
+    ValueModifier, ValueState, Valuetype, Visibility, first_behaviour, fixed, interpreted,
+    interpreted_fixed,
 };
 pub use oxorb_core::{
     Abstract, Amh, AsyncReply, Context, DelegatesTo, Handles, Interface, Later, ObjectRef, Op,

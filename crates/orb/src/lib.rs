@@ -58,9 +58,9 @@ pub use builder::Builder;
 pub use orb::Orb;
 pub use oxorb_cdr::{
     Any, ByteOrder, CharSet, Codec, CustomMarshal, Decimal, DecimalError, Dynamic, DynamicError,
-    Factory, FixedPoint, Inherits, Link, LongDouble, OctetSeq, Printable, Shape, StringValue,
-    TcKind, TypeCode, Typed, Value, ValueBase, ValueInfo, ValueRegistry, ValueState, Valuetype,
-    Wchar, Wstring, WstringValue,
+    Factory, FixedPoint, Inherits, Link, LongDouble, OctetSeq, Octets, Printable, Shape,
+    StringValue, TcKind, TypeCode, Typed, Value, ValueBase, ValueInfo, ValueRegistry, ValueState,
+    Valuetype, Wchar, Wstring, WstringValue,
 };
 pub use oxorb_config::{ConfigError, Configuration, PERSONALITIES, Personality};
 pub use oxorb_core::{

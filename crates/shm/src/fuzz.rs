@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::blocks::Blocks;
 use crate::ring::{Direction, Reader, WORDS, Writer};
 use crate::segment::{Segment, Sizes};
+use crate::splices::give_back;
 use crate::{MAX_BLOCKS, MAX_RING, MIN_RING, greeting};
 
 /// Octets that end up in one buffer, at most: a script has an end, whatever it says.
@@ -65,14 +66,14 @@ pub fn hostile(script: &[u8]) {
                 }
             }
             12 | 13 => {
-                if let Ok(Some(splice)) = reader.lease(&segment, u32::from(value) / 16) {
+                if let Ok(Some(splice)) = reader.lease(&segment, u32::from(value)) {
                     assert!(splice.octets > 0 && splice.first + splice.octets <= BLOCKS);
                     leased.push(splice);
                 }
             }
             14 => {
                 if let Some(splice) = leased.pop() {
-                    splice.give_back(&segment, Direction::ToServer);
+                    give_back(&segment, Direction::ToServer, splice.ticket);
                 }
             }
             _ => {

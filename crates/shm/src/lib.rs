@@ -35,6 +35,7 @@ mod blocks;
 #[doc(hidden)]
 pub mod fuzz;
 mod greeting;
+mod lend;
 mod link;
 mod pages;
 mod place;

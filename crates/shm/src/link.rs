@@ -11,9 +11,10 @@ use oxorb_sys::poll;
 use oxorb_sys::shared::Shared;
 use oxorb_sys::socket::{self, Shutdown};
 use oxorb_sys::unix::{self, Credentials};
-use oxorb_transport::{Facts, Link, PeerId, Properties, WriteError};
+use oxorb_transport::{Facts, Lender, Link, PeerId, Properties, WriteError};
 
 use crate::blocks::Blocks;
+use crate::lend::Lent;
 use crate::rest::Gate;
 use crate::ring::{ASLEEP, AWAKE, Direction, Reader, WATCHED, Writer, broken};
 use crate::segment::{Segment, Sizes};
@@ -47,6 +48,8 @@ pub(crate) const LOOKS: u32 = 64;
 #[derive(Debug)]
 pub struct ShmLink {
     pub(crate) segment: Arc<Segment>,
+    /// Payloads are read where the peer wrote them, in the segment.
+    pub(crate) lent: Option<Arc<Lent>>,
     pub(crate) incoming: Reader,
     pub(crate) outgoing: Writer,
     /// Of what goes out.
@@ -120,9 +123,15 @@ impl ShmLink {
         server: Arc<str>,
         reads: Direction,
     ) -> io::Result<Self> {
+        let peer = unix::peer_credentials(&socket)?;
+        let segment = Arc::new(segment);
+        // By servers: replies are read into memory of the client's own.
+        let lends = reads == Direction::ToServer && peer.uid == unix::own_credentials().uid;
+        let lent = || Arc::new(Lent::new(Arc::clone(&segment), reads));
         Ok(Self {
-            peer: identity(unix::peer_credentials(&socket)?),
-            segment: Arc::new(segment),
+            peer: identity(peer),
+            lent: lends.then(lent),
+            segment,
             incoming: Reader::new(reads),
             outgoing: Writer::new(reads.other()),
             blocks: Arc::new(Blocks::new(reads.other())),
@@ -194,7 +203,7 @@ impl ShmLink {
         if self.wait(&Clock::new(&self.read_timeout))? == Found::End {
             return Ok(0);
         }
-        match self.incoming.take(&self.segment, buffer, max)? {
+        match self.take(buffer, max)? {
             // The peer takes octets back.
             0 => Err(broken()),
             octets => Ok(octets),
@@ -340,7 +349,7 @@ impl Link for ShmLink {
         if max == 0 || self.deaf.load(Ordering::Relaxed) {
             return Ok(0);
         }
-        let mut read = self.incoming.take(&self.segment, buffer, max);
+        let mut read = self.take(buffer, max);
         if matches!(read, Ok(0)) {
             read = self.read_on(buffer, max);
         }
@@ -354,7 +363,7 @@ impl Link for ShmLink {
             return Ok(0);
         }
         let over = self.is_over();
-        let mut read = self.incoming.take(&self.segment, buffer, max);
+        let mut read = self.take(buffer, max);
         if matches!(read, Ok(0)) && !over {
             read = self.read_the_last(buffer, max);
         }
@@ -466,6 +475,11 @@ impl Link for ShmLink {
             .map_or(Ok(()), |pages| self.set_pages(pages))
     }
 
+    fn lender(&self) -> Option<&dyn Lender> {
+        self.lent.as_ref()?;
+        Some(self)
+    }
+
     fn local(&self) -> String {
         match self.incoming.at {
             Direction::ToClient => identity(unix::own_credentials()).to_string(),
@@ -475,9 +489,18 @@ impl Link for ShmLink {
 }
 
 impl ShmLink {
+    /// Takes octets that are there; where this end lends blocks, up to the first one.
+    #[inline]
+    fn take(&self, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
+        match &self.lent {
+            Some(_) => self.incoming.take_before(&self.segment, buffer, max),
+            None => self.incoming.take(&self.segment, buffer, max),
+        }
+    }
+
     /// Sees to the descriptor, if there is one.
     #[inline]
-    fn has_read(&self, read: &io::Result<usize>) {
+    pub(crate) fn has_read(&self, read: &io::Result<usize>) {
         let found = matches!(read, Ok(1..));
         if found && self.vain.load(Ordering::Relaxed) != 0 {
             self.vain.store(0, Ordering::Relaxed);
@@ -494,7 +517,7 @@ impl ShmLink {
             return Err(io::ErrorKind::WouldBlock.into());
         }
         // What it wrote before it went is there by now.
-        self.incoming.take(&self.segment, buffer, max)
+        self.take(buffer, max)
     }
 }
 

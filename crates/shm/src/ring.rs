@@ -192,8 +192,30 @@ impl Reader {
         buffer: &mut Vec<u8>,
         max: usize,
     ) -> io::Result<usize> {
+        self.take_any(segment, buffer, max, false)
+    }
+
+    /// Does what [`take`](Self::take) does, and stops before the first block, unless it begins with one.
+    #[inline]
+    pub(crate) fn take_before(
+        &self,
+        segment: &Segment,
+        buffer: &mut Vec<u8>,
+        max: usize,
+    ) -> io::Result<usize> {
+        self.take_any(segment, buffer, max, true)
+    }
+
+    #[inline]
+    fn take_any(
+        &self,
+        segment: &Segment,
+        buffer: &mut Vec<u8>,
+        max: usize,
+        before: bool,
+    ) -> io::Result<usize> {
         if self.splices.left() > 0 {
-            return self.take_spliced(segment, buffer, max);
+            return self.take_spliced(segment, buffer, max, before);
         }
         let waiting = self.in_ring(segment)?;
         let octets = (waiting as usize).min(max);
@@ -201,7 +223,7 @@ impl Reader {
             return Ok(0);
         }
         if self.splices.are_new(segment, self.at) {
-            return self.take_spliced(segment, buffer, max);
+            return self.take_spliced(segment, buffer, max, before);
         }
         self.copy(segment, buffer, octets);
         self.pass(segment, octets as u32, waiting);
@@ -243,6 +265,7 @@ impl Reader {
         segment: &Segment,
         buffer: &mut Vec<u8>,
         max: usize,
+        stops: bool,
     ) -> io::Result<usize> {
         let mut left = max;
         while left > 0 {
@@ -253,6 +276,9 @@ impl Reader {
             }
             let (waiting, before) = self.before_splice(segment)?;
             if before == 0 {
+                if stops && left < max {
+                    break;
+                }
                 match self.open(segment, waiting)? {
                     Some(splice) => self.splices.enter(splice),
                     None => break,
@@ -292,11 +318,11 @@ impl Reader {
     }
 
     /// Returns the splice that comes next in the stream, if nothing of it was read: it is the caller's to
-    /// [give back](Splice::give_back), and octets of at least this number.
+    /// [give back](crate::splices::give_back), and has at most `max` octets.
     ///
     /// # Errors
     /// Those of [`waiting`](Self::waiting).
-    pub(crate) fn lease(&self, segment: &Segment, at_least: u32) -> io::Result<Option<Splice>> {
+    pub(crate) fn lease(&self, segment: &Segment, max: u32) -> io::Result<Option<Splice>> {
         if self.splices.left() == 0 {
             let (waiting, before) = self.before_splice(segment)?;
             if before > 0 {
@@ -307,7 +333,7 @@ impl Reader {
                 None => return Ok(None),
             }
         }
-        Ok(self.splices.leave(at_least))
+        Ok(self.splices.leave(max))
     }
 
     /// Sleeps until octets wait, or somebody wakes this end; at most `limit`. `over` says that there

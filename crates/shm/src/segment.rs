@@ -116,6 +116,11 @@ impl Segment {
         self.memory.give_back(at, octets as usize)
     }
 
+    /// Copies octets of the data out.
+    pub(crate) fn copy_to(&self, at: usize, octets: &mut [u8]) {
+        shared::copy_to(self.memory.data(), at, octets);
+    }
+
     /// Sleeps while a word has a value, until somebody wakes it, at most `limit`.
     pub(crate) fn sleep(&self, index: usize, while_it_is: u32, limit: Duration) {
         futex::sleep(self.word(index), while_it_is, limit);
@@ -210,6 +215,12 @@ mod model {
         pub(crate) fn give_back(&self, at: usize, octets: u32) -> io::Result<()> {
             self.copy_in(at, &vec![0; octets as usize]);
             Ok(())
+        }
+
+        pub(crate) fn copy_to(&self, at: usize, octets: &mut [u8]) {
+            let mut buffer = Vec::new();
+            self.copy_out(at, &mut buffer, octets.len());
+            octets.copy_from_slice(&buffer);
         }
 
         /// Without a limit: a wake-up that is lost is a deadlock, which loom finds.

@@ -19,15 +19,13 @@ pub(crate) struct Splice {
     /// The first octet, of the area.
     pub(crate) first: u32,
     pub(crate) octets: u32,
-    ticket: u32,
+    pub(crate) ticket: u32,
 }
 
-impl Splice {
-    /// Lets the writer use the block again.
-    pub(crate) fn give_back(self, segment: &Segment, at: Direction) {
-        let word = at.given_back(slot_of(self.ticket));
-        segment.word(word).store(self.ticket, Ordering::Release);
-    }
+/// Lets the writer use the block again for which it wrote a ticket.
+pub(crate) fn give_back(segment: &Segment, at: Direction, ticket: u32) {
+    let word = at.given_back(slot_of(ticket));
+    segment.word(word).store(ticket, Ordering::Release);
 }
 
 /// The reader's place among the splices of a direction. For one thread at a time.
@@ -92,10 +90,10 @@ impl Splices {
         self.left.store(splice.octets, Relaxed);
     }
 
-    /// Takes the splice out that is read next, if it has enough octets, none of which was read.
-    pub(crate) fn leave(&self, at_least: u32) -> Option<Splice> {
+    /// Takes the splice out that is read next, if it has at most `max` octets, none of which was read.
+    pub(crate) fn leave(&self, max: u32) -> Option<Splice> {
         let octets = self.left();
-        if octets < at_least || octets != self.octets.load(Relaxed) {
+        if octets == 0 || octets > max || octets != self.octets.load(Relaxed) {
             return None;
         }
         self.left.store(0, Relaxed);
@@ -124,14 +122,7 @@ impl Splices {
         self.first.store(first + octets as u32, Relaxed);
         self.left.store(left - octets as u32, Relaxed);
         if octets == left as usize {
-            let ticket = self.ticket.load(Relaxed);
-            let octets = self.octets.load(Relaxed);
-            Splice {
-                first,
-                octets,
-                ticket,
-            }
-            .give_back(segment, at);
+            give_back(segment, at, self.ticket.load(Relaxed));
         }
         octets
     }
@@ -228,24 +219,27 @@ mod tests {
                 ends.writer.put(&ends.segment, &[number]);
                 assert!(ends.splice(&[number; 100]));
                 ends.publish();
-                assert_eq!(ends.reader.lease(&ends.segment, 1).unwrap(), None);
-                assert_eq!(ends.read(1), [number]);
-                assert_eq!(ends.reader.lease(&ends.segment, 101).unwrap(), None);
+                assert_eq!(ends.reader.lease(&ends.segment, 100).unwrap(), None);
+                // A reader that lends stops where there is something to lend.
+                let mut buffer = Vec::new();
+                let read = ends.reader.take_before(&ends.segment, &mut buffer, 99);
+                assert_eq!((read.unwrap(), buffer), (1, vec![number]));
+                assert_eq!(ends.reader.lease(&ends.segment, 99).unwrap(), None);
                 let splice = ends.reader.lease(&ends.segment, 100).unwrap().unwrap();
                 leased.push((splice, number));
             }
             assert!(!ends.splice(&[0]), "all slots are in use");
             let odd = leased.extract_if(.., |(_, number)| *number % 2 == 1);
-            odd.for_each(|(splice, _)| splice.give_back(&ends.segment, AT));
+            odd.for_each(|(splice, _)| give_back(&ends.segment, AT, splice.ticket));
             assert!(ends.splice(&[77; 100]));
             ends.publish();
             assert_eq!(ends.read(3), [77; 3]);
-            let begun = ends.reader.lease(&ends.segment, 1).unwrap();
+            let begun = ends.reader.lease(&ends.segment, 100).unwrap();
             assert_eq!(begun, None, "some of it was read");
             assert_eq!(ends.read(1000), [77; 97]);
             for (splice, number) in leased {
                 assert_eq!(ends.leased(splice), [number; 100]);
-                splice.give_back(&ends.segment, AT);
+                give_back(&ends.segment, AT, splice.ticket);
             }
         }
     }
@@ -343,7 +337,7 @@ mod tests {
                 if kept.len() > 3 {
                     let (splice, value) = kept.pop_front().unwrap();
                     assert!(ends.leased(splice).iter().all(|octet| *octet == value));
-                    splice.give_back(&ends.segment, AT);
+                    give_back(&ends.segment, AT, splice.ticket);
                 }
             }
         });
@@ -393,7 +387,7 @@ mod model {
                 if let Some(splice) = leased {
                     let at = AT.in_blocks(&segment, splice.first);
                     segment.copy_out(at, &mut buffer, splice.octets as usize);
-                    splice.give_back(&segment, AT);
+                    give_back(&segment, AT, splice.ticket);
                 } else if reader.take(&segment, &mut buffer, 4).unwrap() == 0 {
                     thread::yield_now();
                 }

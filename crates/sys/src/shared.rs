@@ -220,6 +220,22 @@ fn layout(octets: usize) -> std::alloc::Layout {
     std::alloc::Layout::from_size_align(octets, HEADER).expect("size and alignment are pages")
 }
 
+static COPIED: AtomicU64 = AtomicU64::new(0);
+
+/// Returns the octets that this process has copied into shared words and out of them, for tests of who copies what; counted
+/// with debug assertions only.
+#[doc(hidden)]
+pub fn copied() -> u64 {
+    COPIED.load(Ordering::Relaxed)
+}
+
+#[inline(always)]
+fn count(octets: usize) {
+    if cfg!(debug_assertions) {
+        COPIED.fetch_add(octets as u64, Ordering::Relaxed);
+    }
+}
+
 /// Copies octets into shared words, from the octet `at` on.
 ///
 /// Words that it writes in part keep their other octets; another thread must not write these at the
@@ -229,6 +245,7 @@ fn layout(octets: usize) -> std::alloc::Layout {
 /// Unless all octets lie within the words.
 #[inline]
 pub fn copy_in(words: &[AtomicU64], at: usize, octets: &[u8]) {
+    count(octets.len());
     let (first, skip) = (at / WORD, at % WORD);
     let last = at.checked_add(octets.len()).map(|end| end.div_ceil(WORD));
     let words = &words[first..last.expect("within memory")];
@@ -268,6 +285,7 @@ fn merge(word: &AtomicU64, at: usize, octets: &[u8]) {
 /// Unless all octets lie within the words.
 #[inline]
 pub fn copy_out(words: &[AtomicU64], at: usize, buffer: &mut Vec<u8>, octets: usize) {
+    count(octets);
     let (first, skip) = (at / WORD, at % WORD);
     let last = at.checked_add(octets).map(|end| end.div_ceil(WORD));
     let words = &words[first..last.expect("within memory")];
@@ -303,6 +321,35 @@ pub fn copy_out(words: &[AtomicU64], at: usize, buffer: &mut Vec<u8>, octets: us
     unsafe { buffer.set_len(length + octets) };
 }
 
+/// Copies octets of shared words out, from the octet `at` on, until `octets` is full. Each word is read once.
+///
+/// # Panics
+/// Unless all octets lie within the words.
+pub fn copy_to(words: &[AtomicU64], at: usize, octets: &mut [u8]) {
+    count(octets.len());
+    let (first, skip) = (at / WORD, at % WORD);
+    let last = at.checked_add(octets.len()).map(|end| end.div_ceil(WORD));
+    let mut words = words[first..last.expect("within memory")].iter();
+    let mut next = || {
+        let word = words.next().expect("within the words");
+        word.load(Ordering::Relaxed).to_ne_bytes()
+    };
+    let mut octets = octets;
+    if skip > 0 && !octets.is_empty() {
+        let (head, rest) = octets.split_at_mut(octets.len().min(WORD - skip));
+        head.copy_from_slice(&next()[skip..skip + head.len()]);
+        octets = rest;
+    }
+    let mut whole = octets.chunks_exact_mut(WORD);
+    for octets in whole.by_ref() {
+        octets.copy_from_slice(&next());
+    }
+    let rest = whole.into_remainder();
+    if !rest.is_empty() {
+        rest.copy_from_slice(&next()[..rest.len()]);
+    }
+}
+
 /// Makes a descriptor of memory that is no such thing, for tests of who refuses it.
 #[doc(hidden)]
 pub fn unsealed(octets: u64) -> io::Result<OwnedFd> {
@@ -332,6 +379,9 @@ mod tests {
                 let mut out = vec![7];
                 copy_out(memory.data(), at, &mut out, length);
                 assert_eq!(out[1..], octets[..length], "{at} {length}");
+                let mut full = vec![9; length];
+                copy_to(memory.data(), at, &mut full);
+                assert_eq!(full, octets[..length], "{at} {length}");
                 let mut all = Vec::new();
                 copy_out(memory.data(), 0, &mut all, before.len());
                 assert!(

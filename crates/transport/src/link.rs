@@ -6,6 +6,8 @@ use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
+use oxorb_lend::Lease;
+
 use crate::{PeerId, Properties};
 
 /// A connected pipe of octets to one peer.
@@ -130,6 +132,24 @@ pub trait Link: Send + Sync {
 
     /// This end, for people. Allocates.
     fn local(&self) -> String;
+
+    /// Returns the way to octets of the peer without a copy, if the link has one and may use it with this peer. For the
+    /// thread that reads.
+    fn lender(&self) -> Option<&dyn Lender> {
+        None
+    }
+}
+
+/// A link that lends what its peer wrote, where that lies in memory which both share.
+pub trait Lender {
+    /// Takes the octets that a read would return next, at least one and at most `max`, without a copy. `None`: they are to
+    /// be read, because they lie elsewhere, are more, have not come, or some of them were read before. Never waits.
+    ///
+    /// A link that lends ends its reads where what it could lend begins.
+    ///
+    /// # Errors
+    /// Those of [`Link::read`].
+    fn lease(&self, max: usize) -> io::Result<Option<Lease>>;
 }
 
 /// What a link is able to do, as data: the layers above decide from it how to frame and batch.
@@ -241,6 +261,9 @@ macro_rules! forward {
             }
             fn local(&self) -> String {
                 (**self).local()
+            }
+            fn lender(&self) -> Option<&dyn Lender> {
+                (**self).lender()
             }
         }
     };

@@ -20,6 +20,7 @@ oxorb::include_idl!("calls");
 oxorb::include_idl!("consts");
 oxorb::include_idl!("direct");
 oxorb::include_idl!("fallible");
+oxorb::include_idl!("in_place");
 oxorb::include_idl!("global");
 oxorb::include_idl!("idl4");
 oxorb::include_idl!("mapping");

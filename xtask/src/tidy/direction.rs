@@ -23,10 +23,15 @@ struct Layer {
     why: &'static str,
 }
 
-const LAYERS: [Layer; 42] = [
+const LAYERS: [Layer; 43] = [
+    Layer {
+        package: "oxorb-lend",
+        uses: &[],
+        why: "what a transport lends and a codec reads is a word for both, which knows neither",
+    },
     Layer {
         package: "oxorb-cdr",
-        uses: &[],
+        uses: &["oxorb-lend"],
         why: "the codec stands alone: no clock, socket, thread or lock",
     },
     Layer {
@@ -36,7 +41,7 @@ const LAYERS: [Layer; 42] = [
     },
     Layer {
         package: "oxorb-giop",
-        uses: &["oxorb-cdr", "oxorb-object"],
+        uses: &["oxorb-cdr", "oxorb-lend", "oxorb-object"],
         why: "messages know nothing of the transport that moves them; only core joins the two",
     },
     Layer {
@@ -56,7 +61,7 @@ const LAYERS: [Layer; 42] = [
     },
     Layer {
         package: "oxorb-transport",
-        uses: &["oxorb-sys", "oxorb-rt"],
+        uses: &["oxorb-lend", "oxorb-sys", "oxorb-rt"],
         why: "a transport moves octets and never sees a message; only core joins the two",
     },
     Layer {
@@ -82,6 +87,7 @@ const LAYERS: [Layer; 42] = [
     Layer {
         package: "oxorb-shm",
         uses: &[
+            "oxorb-lend",
             "oxorb-object",
             "oxorb-sys",
             "oxorb-transport",

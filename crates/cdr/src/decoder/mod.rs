@@ -4,6 +4,7 @@ mod beyond;
 mod charge;
 mod fixed;
 mod items;
+mod lent;
 
 use core::any::Any;
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use std::sync::Arc;
 pub(crate) use beyond::Here;
 
 use crate::budget::Budget;
+use crate::gap::Gap;
 use crate::primitive::padding;
 use crate::rare::drop_rare;
 use crate::value::Incoming;
@@ -49,6 +51,8 @@ pub struct Decoder<'de> {
     budget: Budget,
     scope: Option<&'de dyn Scope>,
     registry: Option<&'de ValueRegistry>,
+    /// Octets of the message that lie elsewhere; none in most messages.
+    gap: Option<&'de Gap>,
     /// What was read of values; nothing in most messages.
     pub(crate) values: Option<Box<Incoming<'de>>>,
 }
@@ -69,6 +73,7 @@ impl<'de> Decoder<'de> {
             budget: Budget::START,
             scope: None,
             registry: None,
+            gap: None,
             values: None,
         }
     }
@@ -210,6 +215,7 @@ impl<'de> Decoder<'de> {
             octets,
             at: 0,
             base: self.position() - octets.len(),
+            gap: None,
             values: None, // those inside are on their own
             ..*self
         }

@@ -73,6 +73,12 @@ impl Receiver<'_> {
     /// [`Ended::Vanished`], [`Ended::Unreadable`].
     #[inline(always)]
     pub(crate) fn read(&mut self, wait: Wait) -> Result<Event, Ended> {
+        if let Some(most) = self.inbox.borrows()
+            && wait != Wait::Not
+            && let Some(lent) = self.borrow(most)
+        {
+            return lent;
+        }
         let (buffer, room) = self.inbox.room();
         let read = match wait {
             Wait::Limited => self.link.read(buffer, room),
@@ -86,6 +92,22 @@ impl Receiver<'_> {
                 all: octets == room,
             }),
             Err(error) => unread(error),
+        }
+    }
+}
+
+impl Receiver<'_> {
+    /// Has the inbox take the octets that come next, at most so many, where the link lends them; `None`: they are to be read.
+    #[cold]
+    fn borrow(&mut self, most: usize) -> Option<Result<Event, Ended>> {
+        match self.link.lender()?.lease(most) {
+            Ok(lease) => {
+                let lease = lease?;
+                let octets = lease.len();
+                self.inbox.lend(lease);
+                Some(Ok(Event::Octets { octets, all: true }))
+            }
+            Err(error) => Some(unread(error)),
         }
     }
 }

@@ -49,6 +49,7 @@ impl Cancels {
                     header,
                     bytes,
                     context,
+                    gap: None,
                 })
             {
                 let end = self.gone + at as u64;

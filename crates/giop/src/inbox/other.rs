@@ -185,6 +185,7 @@ impl Other {
             header,
             bytes,
             context: Some(&self.reading.alone),
+            gap: None,
         };
         let known = aliases.learn(&frame)?.unwrap_or(&self.reading.alone);
         if !Arc::ptr_eq(known, &self.announced) {

@@ -188,6 +188,7 @@ impl Partial {
             },
             bytes: &self.octets,
             context: None,
+            gap: None,
         };
         let mut fields = frame.decoder(Dialect::new(self.header.version.minor));
         frame.contexts(&mut fields).ok()?;

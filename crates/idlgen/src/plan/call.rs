@@ -3,13 +3,14 @@
 use std::borrow::Cow;
 
 use oxorb_idl::model::{
-    Attribute, DefId, Direction, Export, Factory, Interface, InterfaceKind, Model, Operation,
-    Param, Type, ValueType,
+    Attribute, Basic, DefId, Direction, Export, Factory, Interface, InterfaceKind, Model,
+    Operation, Param, Type, ValueType,
 };
 
 use oxorb_idl::source::Span;
 
 use super::{NotYet, Plan};
+use crate::extra::said;
 
 /// One call: an operation, or one half of an attribute.
 #[derive(Debug, Clone)]
@@ -142,10 +143,27 @@ fn args<'m>(model: &'m Model, params: &'m [Param]) -> Result<Vec<Arg<'m>>, NotYe
             name: &param.name,
             direction: param.direction,
             ty: &param.ty,
-            plan: plan_at(model, &param.ty, param.span)?,
+            plan: match (plan_at(model, &param.ty, param.span)?, param.direction) {
+                (OCTETS, Direction::In) if is_in_place(param) => Plan::InPlace,
+                _ if is_in_place(param) => {
+                    let what = "`@in_place` on what is no `in` parameter of type `sequence<octet>`";
+                    return Err(NotYet::new(what).at(param.span));
+                }
+                (plan, _) => plan,
+            },
         })
     });
     args.collect()
+}
+
+/// What may be marked `@in_place`.
+const OCTETS: Plan = Plan::Block {
+    element: Basic::Octet,
+    bound: None,
+};
+
+fn is_in_place(param: &Param) -> bool {
+    said(&param.annotations, "in_place") == Some(true)
 }
 
 fn operation_call<'m>(model: &'m Model, operation: &'m Operation) -> Result<Call<'m>, NotYet> {

@@ -60,6 +60,8 @@ pub enum Plan {
         /// Most elements allowed.
         bound: Option<u32>,
     },
+    /// A `sequence<octet>` parameter marked `@in_place`: wherever it lies.
+    InPlace,
     /// A sequence written element by element.
     List {
         /// How one element travels.

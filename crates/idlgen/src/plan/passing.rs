@@ -35,7 +35,7 @@ impl Walk<'_, '_> {
     fn plan(&mut self, plan: &Plan) -> Passing {
         match plan {
             Plan::Basic(Basic::Char) | Plan::Text { .. } | Plan::Reference(_) => Passing::Checked,
-            Plan::Basic(_) | Plan::Fixed { .. } => Passing::Always,
+            Plan::Basic(_) | Plan::Fixed { .. } | Plan::InPlace => Passing::Always,
             Plan::Block { bound, .. } => bounded(*bound),
             Plan::List { element, bound } => self.plan(element).max(bounded(*bound)),
             Plan::Map {

@@ -116,6 +116,10 @@ impl Measure<'_> {
                 let element = self.basic(*element);
                 self.counted(element, *bound)
             }
+            Plan::InPlace => {
+                let octet = self.basic(Basic::Octet);
+                self.counted(octet, None)
+            }
             Plan::List { element, bound } => {
                 let element = self.plan(element);
                 self.counted(element, *bound)

@@ -61,7 +61,7 @@ impl Walk<'_> {
         match plan {
             Plan::Basic(basic) => self.basic(*basic),
             Plan::Fixed { .. } => {}
-            Plan::Text { .. } | Plan::TypeCode => self.traits.copy = false,
+            Plan::Text { .. } | Plan::TypeCode | Plan::InPlace => self.traits.copy = false,
             Plan::Any
             | Plan::Value
             | Plan::Abstract

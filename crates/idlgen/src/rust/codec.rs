@@ -233,6 +233,10 @@ impl Rust<'_> {
                 let reference = place.option();
                 Step::Fallible(quote!(#runtime::encode_ref(#e, #reference)))
             }
+            Plan::InPlace => {
+                let octets = place.receiver();
+                Step::Fallible(quote!(#octets.encode(#e)))
+            }
             Plan::Block { bound, .. } => self.encode_sequence(scope, vars, place, *bound),
             Plan::List { element, bound } if is_canonical(element) => {
                 self.encode_sequence(scope, vars, place, *bound)
@@ -324,6 +328,7 @@ impl Rust<'_> {
                 Step::Fallible(quote!(<#path>::decode(#d)))
             }
             Plan::Reference(_) => Step::Fallible(quote!(#runtime::decode_ref(#d))),
+            Plan::InPlace => Step::Fallible(quote!(#runtime::Octets::decode_from(#d))),
             Plan::Block { bound, .. } => {
                 Step::Fallible(self.decode_sequence(scope, vars, ty, *bound))
             }
@@ -468,7 +473,7 @@ pub(super) fn is_canonical(plan: &Plan) -> bool {
             value,
             bound,
         } => *ordered && bound.is_none() && is_canonical(key) && is_canonical(value),
-        Plan::Optional(_) | Plan::Local(_) => false,
+        Plan::Optional(_) | Plan::Local(_) | Plan::InPlace => false,
     }
 }
 

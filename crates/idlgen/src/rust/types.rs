@@ -150,7 +150,7 @@ impl Rust<'_> {
         if plan.is_scalar(self.model) {
             return self.ty(scope, ty);
         }
-        let life = life.into_iter();
+        let mut life = life.into_iter();
         match plan {
             Plan::Text { .. } => quote!(&#(#life)* str),
             Plan::Reference(target) => {
@@ -160,6 +160,11 @@ impl Rust<'_> {
             Plan::Local(id) if !matches!(self.model.def(*id).kind, DefKind::Native) => {
                 let (option, local) = (scope.std("Option"), self.local(scope, *id));
                 quote!(#option<&#(#life)* #local>)
+            }
+            Plan::InPlace => {
+                let (r, anonymous) = (&scope.runtime, quote!('_));
+                let life = life.next().unwrap_or(&anonymous);
+                quote!(#r::Octets<#life>)
             }
             Plan::Block { .. } | Plan::List { .. } => {
                 let Type::Sequence(element, _) = self.model.resolve(ty) else {

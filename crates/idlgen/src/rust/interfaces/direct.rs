@@ -40,6 +40,7 @@ impl<'m> Rust<'m> {
             let param = ident(name);
             passed.push(match arg.direction {
                 Direction::Out => continue,
+                Direction::In if arg.plan == Plan::InPlace => quote!(#param.borrowed()),
                 Direction::In => quote!(#param),
                 Direction::InOut => {
                     // The caller's own stays as it is if the servant raises an exception.

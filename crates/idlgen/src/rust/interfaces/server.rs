@@ -194,8 +194,13 @@ impl<'m> Rust<'m> {
             },
             false => {
                 let bindings = tuple(bindings);
+                let in_place = method.call.args.iter().any(|arg| arg.plan == Plan::InPlace);
+                let decode = match in_place {
+                    true => quote!(args_in_place),
+                    false => quote!(args),
+                };
                 quote! {
-                    let #bindings = match #upcall.args(#read) {
+                    let #bindings = match #upcall.#decode(#read) {
                         Ok(#args) => #args,
                         Err(#rejected) => return #upcall.reject(#rejected),
                     };
@@ -291,6 +296,7 @@ impl<'m> Rust<'m> {
         match &arg.plan {
             plan if plan.is_scalar(self.model) => name.clone(),
             Plan::Reference(_) => quote!(#name.as_ref()),
+            Plan::InPlace => name.clone(),
             // Already slices of the receive buffer.
             Plan::Block {
                 element: Basic::Octet | Basic::Boolean,

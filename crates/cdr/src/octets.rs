@@ -1,0 +1,199 @@
+//! Large octet sequences as parameters: borrowed, owned, or read where the sender wrote them.
+
+use core::fmt;
+
+use oxorb_lend::Lease;
+
+use crate::{Decode, Decoder, Encode, Encoder, Result};
+
+/// A `sequence<octet>` wherever it lies: in the caller's memory, in a buffer of its own, or in memory that the transport
+/// lends. Parameters that the IDL marks `@in_place` are passed so.
+///
+/// Memory that is lent may be another process's to change: [`as_slice`](Self::as_slice) has nothing to show of it, and
+/// octets are copied out where they are needed.
+///
+/// ```
+/// use oxorb_cdr::Octets;
+///
+/// let image = Octets::from(&[1, 2, 3, 4][..]);
+/// let mut header = [0; 2];
+/// image.copy_to(1, &mut header);
+/// assert_eq!(header, [2, 3]);
+/// assert_eq!(image.into_vec(), [1, 2, 3, 4]);
+/// ```
+pub enum Octets<'a> {
+    /// In memory of the caller, or of the message.
+    Borrowed(&'a [u8]),
+    /// In a buffer of its own.
+    Owned(Vec<u8>),
+    /// In memory that the transport lends until the value is dropped.
+    Leased(Lease),
+}
+
+impl<'a> Octets<'a> {
+    /// Returns the number of octets.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Borrowed(octets) => octets.len(),
+            Self::Owned(octets) => octets.len(),
+            Self::Leased(lease) => lease.len(),
+        }
+    }
+
+    /// Whether there are no octets.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether the octets lie where the sender wrote them.
+    pub fn is_leased(&self) -> bool {
+        matches!(self, Self::Leased(_))
+    }
+
+    /// Returns the octets where nobody else can change them; `None` if they are leased.
+    pub fn as_slice(&self) -> Option<&[u8]> {
+        match self {
+            Self::Borrowed(octets) => Some(octets),
+            Self::Owned(octets) => Some(octets),
+            Self::Leased(_) => None,
+        }
+    }
+
+    /// Copies octets out, from the octet `at` on.
+    ///
+    /// # Panics
+    /// When there are fewer.
+    pub fn copy_to(&self, at: usize, octets: &mut [u8]) {
+        match self {
+            Self::Leased(lease) => lease.copy_to(at, octets),
+            Self::Borrowed(from) => octets.copy_from_slice(&from[at..][..octets.len()]),
+            Self::Owned(from) => octets.copy_from_slice(&from[at..][..octets.len()]),
+        }
+    }
+
+    /// Calls `f` with all octets, in order, in pieces of at most `CHUNK` octets; leased ones are copied to the stack for
+    /// it, each once. Allocates nothing.
+    pub fn for_each_chunk<const CHUNK: usize>(&self, mut f: impl FnMut(&[u8])) {
+        match self {
+            Self::Borrowed(octets) => octets.chunks(CHUNK).for_each(f),
+            Self::Owned(octets) => octets.chunks(CHUNK).for_each(f),
+            Self::Leased(lease) => {
+                let mut chunk = [0; CHUNK];
+                for at in (0..lease.len()).step_by(CHUNK) {
+                    let count = CHUNK.min(lease.len() - at);
+                    lease.copy_to(at, &mut chunk[..count]);
+                    f(&chunk[..count]);
+                }
+            }
+        }
+    }
+
+    /// Appends all octets to a buffer.
+    pub fn append_to(&self, buffer: &mut Vec<u8>) {
+        match self {
+            Self::Borrowed(octets) => buffer.extend_from_slice(octets),
+            Self::Owned(octets) => buffer.extend_from_slice(octets),
+            Self::Leased(lease) => lease.append_to(0, lease.len(), buffer),
+        }
+    }
+
+    /// Returns the octets in a vector; copies them unless it has them. Ends a lease.
+    pub fn into_vec(self) -> Vec<u8> {
+        match self {
+            Self::Owned(octets) => octets,
+            Self::Borrowed(octets) => octets.to_vec(),
+            Self::Leased(lease) => lease.to_vec(),
+        }
+    }
+
+    /// Returns the octets for a call with them. Copies leased ones; nothing else.
+    pub fn borrowed(&self) -> Octets<'_> {
+        match self {
+            Self::Borrowed(octets) => Octets::Borrowed(octets),
+            Self::Owned(octets) => Octets::Borrowed(octets),
+            Self::Leased(lease) => Octets::Owned(lease.to_vec()),
+        }
+    }
+
+    /// Returns the octets for longer than the call they came with. Copies borrowed ones; a lease stays one, and its memory
+    /// is the sender's loss until it is dropped.
+    pub fn into_owned(self) -> Octets<'static> {
+        match self {
+            Self::Owned(octets) => Octets::Owned(octets),
+            Self::Borrowed(octets) => Octets::Owned(octets.to_vec()),
+            Self::Leased(lease) => Octets::Leased(lease),
+        }
+    }
+
+    /// Reads octets as a message has them: leased where the message has them so, otherwise borrowed from it.
+    pub fn decode_from(d: &mut Decoder<'a>) -> Result<Self> {
+        if let Some(lease) = d.leased()? {
+            return Ok(Self::Leased(lease));
+        }
+        let length = d.length(None, 1)?;
+        d.octets(length).map(Self::Borrowed)
+    }
+}
+
+impl<'a> From<&'a [u8]> for Octets<'a> {
+    fn from(octets: &'a [u8]) -> Self {
+        Self::Borrowed(octets)
+    }
+}
+
+impl<'a> From<&'a Vec<u8>> for Octets<'a> {
+    fn from(octets: &'a Vec<u8>) -> Self {
+        Self::Borrowed(octets)
+    }
+}
+
+impl<'a, const N: usize> From<&'a [u8; N]> for Octets<'a> {
+    fn from(octets: &'a [u8; N]) -> Self {
+        Self::Borrowed(octets)
+    }
+}
+
+impl From<Vec<u8>> for Octets<'_> {
+    fn from(octets: Vec<u8>) -> Self {
+        Self::Owned(octets)
+    }
+}
+
+impl From<Lease> for Octets<'_> {
+    fn from(lease: Lease) -> Self {
+        Self::Leased(lease)
+    }
+}
+
+impl fmt::Debug for Octets<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.as_slice() {
+            Some(octets) => octets.fmt(f),
+            None => write!(f, "[{} octets, leased]", self.len()),
+        }
+    }
+}
+
+impl Encode for Octets<'_> {
+    /// References long octets as the encoder does for all ([`Encoder::gather_above`]); copies leased ones.
+    fn encode<'e>(&'e self, e: &mut Encoder<'e>) -> Result<()> {
+        match self {
+            Self::Borrowed(octets) => e.sequence(octets, None),
+            Self::Owned(octets) => e.sequence(octets.as_slice(), None),
+            Self::Leased(lease) => {
+                e.length(lease.len(), None)?;
+                e.reserve(lease.len());
+                self.for_each_chunk::<4096>(|chunk| e.copy_octets(chunk));
+                Ok(())
+            }
+        }
+    }
+}
+
+impl<'de> Decode<'de> for Octets<'de> {
+    const MIN_SIZE: usize = 4;
+
+    fn decode(d: &mut Decoder<'de>) -> Result<Self> {
+        Self::decode_from(d)
+    }
+}

@@ -97,9 +97,9 @@ impl Host {
                     name.eq_ignore_ascii_case(there) && port.is_none_or(|port| port == number)
                 })
             }
-            Host::Socket(name) => at.scheme() == UNIX && at.name() == name,
+            Host::Socket(name) => socket(at) == Some(name),
             Host::User(uid) => {
-                let identity = at.verified().filter(|_| at.scheme() == UNIX);
+                let identity = at.verified().filter(|_| socket(at).is_some());
                 let identity = identity.and_then(|text| text.parse::<SocketIdentity>().ok());
                 identity.is_some_and(|identity| identity.uid == *uid)
             }
@@ -107,8 +107,17 @@ impl Host {
     }
 }
 
-/// Scheme of the addresses of UNIX sockets.
-const UNIX: &str = "unix";
+/// Returns the name of the UNIX socket at which a server is met: to speak over it, or to share memory.
+fn socket(at: &Address) -> Option<&str> {
+    let name = at.name();
+    match at.scheme() {
+        "unix" => Some(name),
+        // Sizes of the memory stand in front of the name, unless they are the usual ones.
+        "shm" if !name.starts_with(['/', '@']) => Some(name.split_once(':')?.1),
+        "shm" => Some(name),
+        _ => None,
+    }
+}
 
 /// Reads `none`, `any`, or servers as `HOST`, `HOST:PORT`, `/PATH`, `@NAME` or `uid:NUMBER`, separated by commas.
 impl FromStr for Federation {

@@ -11,10 +11,12 @@ use std::sync::Arc;
 use std::thread;
 
 use common::child::{self, Child};
+use common::worker::{Worker, lane, model, poa, priority, whereabouts};
 use common::*;
 use oxorb::policy::{ClientProtocol, Protocol};
 use oxorb::{
-    ClientConnections, Concurrency, Interface as _, Ior, ObjectRef, Orb, OrbThread, ThreadPurpose,
+    ClientConnections, Concurrency, Interface as _, Ior, ObjectRef, Orb, OrbThread, PriorityModel,
+    RtPolicies, ThreadPurpose, Threadpool,
 };
 use oxorb_object::components::Component;
 use oxorb_object::components::tag::{OMNIORB_UNIX, OXORB_SHM_SOCKET, OXORB_SOCKET};
@@ -136,6 +138,54 @@ fn a_policy_says_otherwise() {
     let client = orb.build().unwrap();
     assert_eq!(ping(&bound(&client, &ior), 1), Ok(2));
     assert_eq!(transport(&server), "unix");
+    client.shutdown(true).unwrap();
+    server.shutdown(true).unwrap();
+}
+
+/// One thread of a lane waits for sockets and for shared memory in one loop, at the lane's priority; a call at that
+/// priority takes the memory of its lane by itself.
+#[test]
+fn a_lane_serves_sockets_and_memory_with_one_thread_at_its_priority() {
+    let _guard = watchdog(LONG);
+    let server = server("iiop://127.0.0.1:0;uiop://;shm://");
+    let lanes = [lane(10, 1), lane(20, 1)];
+    let pool = server
+        .create_threadpool(Threadpool::with_lanes(lanes))
+        .unwrap();
+    let realtime = RtPolicies {
+        threadpool: Some(pool),
+        priority_model: model(PriorityModel::ClientPropagated, 10),
+        ..RtPolicies::default()
+    };
+    let worker = Arc::new(Worker::default());
+    let poa = poa(&server, "lanes", realtime);
+    let object = poa.activate_servant(worker).unwrap();
+    let client = client(ClientConnections::Cached);
+    let object = elsewhere(&client, &object);
+    let tcp = ClientProtocol::new(&[Protocol::new(IIOP)]).unwrap();
+    let over_tcp = object.with(tcp);
+    for (at, value) in [10, 20].into_iter().enumerate() {
+        client.set_thread_priority(priority(value)).unwrap();
+        let name = format!("oxorb-{}.{at}", pool.0);
+        // Each while the thread has just served the other.
+        for object in [&object, &over_tcp, &object, &over_tcp] {
+            let served = whereabouts(object);
+            assert_eq!((&served.thread, served.priority), (&name, value));
+        }
+        let threads = server.threads();
+        let of_lane = threads.iter();
+        let mut of_lane = of_lane.filter(|it| it.name == name && it.purpose == ThreadPurpose::Lane);
+        let (thread, None) = (of_lane.next().unwrap(), of_lane.next()) else {
+            panic!("{threads:?}");
+        };
+        let [(memory, 1), (socket, 1)] = &thread.waits_at[..] else {
+            panic!("{thread}");
+        };
+        assert!(
+            memory.starts_with("shm:/") && socket.starts_with("tcp:"),
+            "{thread}"
+        );
+    }
     client.shutdown(true).unwrap();
     server.shutdown(true).unwrap();
 }

@@ -131,8 +131,8 @@ fn user_of(socket: &Address) -> u32 {
 fn names_are_followed_over_every_protocol_as_rules_say() {
     let path = std::env::temp_dir().join(format!("oxorb-naming-over-{}", std::process::id()));
     let endpoints = format!(
-        "iiop://127.0.0.1:0;giop-lite-rt+tcp://127.0.0.1:0;uiop://{}",
-        path.display()
+        "iiop://127.0.0.1:0;giop-lite-rt+tcp://127.0.0.1:0;uiop://{path};shm://{path}.shm|ring=64K",
+        path = path.display()
     );
     let memory = || Store::in_memory().unwrap();
     let there = Served::at(&endpoints, memory(), Limits::default(), Rules::default());
@@ -149,6 +149,11 @@ fn names_are_followed_over_every_protocol_as_rules_say() {
         (only(2), "127.0.0.1".to_owned(), false),
         (only(2), format!("uid:{uid}"), true),
         (only(2), path.display().to_string(), true),
+        (only(2), format!("{}.shm", path.display()), false),
+        (only(3), "127.0.0.1".to_owned(), false),
+        (only(3), format!("uid:{uid}"), true),
+        (only(3), path.display().to_string(), false),
+        (only(3), format!("{}.shm", path.display()), true),
         (whole.clone(), "127.0.0.1".to_owned(), false),
         (whole.clone(), format!("127.0.0.1, uid:{uid}"), true),
     ] {

@@ -5,7 +5,6 @@ fn main() -> Result<(), oxorb_idlgen::Error> {
         .files([
             "../../idl/omg/CosNotifyChannelAdmin.idl",
             "../../idl/omg/TimeBase.idl",
-            "../../idl/tao/NotifyExt.idl",
         ])
         .joined("notify")
         .compile()

@@ -27,7 +27,7 @@ pub struct Settings {
     /// Longest time of a call to a consumer, a supplier or a foreign filter. Default 2 s.
     pub call_timeout: Duration,
     /// Consecutive failed deliveries after which a consumer is disconnected, and failed calls after which a supplier is;
-    /// 0: never. Default 3. Consumers that do not exist any more are disconnected at once; persistent connections stay.
+    /// 0: never. Default 3. Consumers that do not exist any more are disconnected at once.
     pub failures: u32,
     /// Time before a failed delivery is tried again. Default 500 ms.
     pub retry: Duration,

@@ -3,8 +3,11 @@
 mod fronts;
 mod limits;
 mod peers;
+mod properties;
 mod pulls;
 mod states;
+mod structured;
+mod updates;
 
 use oxorb::{Interface as _, Orb};
 use oxorb_notify::cos_event_channel_admin as events;

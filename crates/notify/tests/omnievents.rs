@@ -1,0 +1,161 @@
+//! Channels of omniEvents and of OxORB feed each other, and each serves the suppliers and consumers of the other.
+
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+
+use oxorb::{Any, Interface as _, Orb};
+use oxorb_notify::NotifyService;
+use oxorb_notify::cos_event_channel_admin::EventChannelRef;
+use oxorb_notify::cos_event_comm::push_consumer::PushError;
+use oxorb_notify::cos_event_comm::{PushConsumer, PushConsumerRef};
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+struct Heard(Mutex<Sender<i32>>);
+
+impl PushConsumer for Heard {
+    fn push(&self, data: &Any) -> Result<(), PushError> {
+        let number = data.get::<i32>().ok().flatten().unwrap_or(-1);
+        let _ = self.0.lock().unwrap().send(number);
+        Ok(())
+    }
+
+    fn disconnect_push_consumer(&self) -> oxorb::Result<()> {
+        Ok(())
+    }
+}
+
+/// A server of omniEvents with one channel.
+struct OmniEvents {
+    process: Child,
+    folder: PathBuf,
+    url: String,
+}
+
+impl OmniEvents {
+    fn start() -> OmniEvents {
+        let free = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = free.local_addr().unwrap().port();
+        drop(free);
+        let folder = std::env::temp_dir().join(format!("oxorb-omnievents-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir(&folder).unwrap();
+        let process = Command::new("/usr/sbin/omniEvents")
+            .args(["-f", "-p", &port.to_string(), "-l"])
+            .arg(&folder)
+            .args(["-t", "/dev/null"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("omniEvents, of the Debian package omnievents");
+        let server = OmniEvents {
+            process,
+            folder,
+            url: format!("corbaloc::127.0.0.1:{port}/channel"),
+        };
+        let factory = format!("corbaloc::127.0.0.1:{port}/omniEvents");
+        let began = Instant::now();
+        // It fails to register the channel with a name server, of which there is none, after it has made it.
+        while !server.has_channel() {
+            assert!(began.elapsed() < PATIENCE, "omniEvents makes no channel");
+            let made = Command::new("eventc")
+                .args(["-i", "channel", &factory])
+                .output();
+            made.expect("eventc, of the Debian package omnievents");
+        }
+        server
+    }
+
+    fn has_channel(&self) -> bool {
+        let orb = Orb::builder().build().unwrap();
+        let there = orb.resolve::<EventChannelRef>(&self.url).is_ok();
+        orb.shutdown(true).unwrap();
+        there
+    }
+}
+
+impl Drop for OmniEvents {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// Connects a consumer to a channel.
+fn listen(orb: &Orb, at: &EventChannelRef) -> Receiver<i32> {
+    let (heard, hears) = channel();
+    let consumer = orb.root_poa().activate(Heard(Mutex::new(heard)));
+    let consumer: PushConsumerRef = consumer.unwrap();
+    let admin = at.for_consumers().unwrap().unwrap();
+    let proxy = admin.obtain_push_supplier().unwrap().unwrap();
+    proxy.connect_push_consumer(Some(&consumer)).unwrap();
+    hears
+}
+
+fn push(at: &EventChannelRef, numbers: std::ops::Range<i32>) {
+    let admin = at.for_suppliers().unwrap().unwrap();
+    let proxy = admin.obtain_push_consumer().unwrap().unwrap();
+    proxy.connect_push_supplier(None).unwrap();
+    for number in numbers {
+        proxy.push(&Any::new(number)).unwrap();
+    }
+    proxy.disconnect_push_consumer().unwrap();
+}
+
+fn federate(from: &str, to: &str) {
+    let done = Command::new("eventf")
+        .args([from, to])
+        .output()
+        .expect("eventf");
+    assert!(
+        done.status.success(),
+        "{}",
+        String::from_utf8_lossy(&done.stderr)
+    );
+}
+
+fn assert_hears(heard: &Receiver<i32>, numbers: std::ops::Range<i32>) {
+    for number in numbers {
+        assert_eq!(heard.recv_timeout(PATIENCE), Ok(number));
+    }
+}
+
+#[test]
+#[ignore = "needs omniEvents: `.ci/run interop` runs it"]
+fn channels_of_both_feed_each_other() {
+    let theirs_process = OmniEvents::start();
+    let orb = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
+    let service = NotifyService::start(&orb).unwrap();
+    let ours = EventChannelRef::from(service.event_channel().unwrap());
+    let theirs: EventChannelRef = orb.resolve(&theirs_process.url).unwrap();
+
+    // OxORB's supplier and consumer at omniEvents' channel.
+    let heard_there = listen(&orb, &theirs);
+    push(&theirs, 0..100);
+    assert_hears(&heard_there, 0..100);
+
+    // omniEvents' channel as a consumer of ours.
+    federate(&ours.to_ior(), &theirs_process.url);
+    push(&ours, 100..200);
+    assert_hears(&heard_there, 100..200);
+
+    // And as a supplier of a second one.
+    let second = service.channel_named("Second", &[], &[]).unwrap();
+    let second = EventChannelRef::from(second);
+    let heard_here = listen(&orb, &second);
+    federate(&theirs_process.url, &second.to_ior());
+    push(&ours, 200..300);
+    assert_hears(&heard_there, 200..300);
+    assert_hears(&heard_here, 200..300);
+    let counts = service.counts();
+    assert!(
+        counts.is_balanced() && counts.dropped_in_all() == 0,
+        "{counts:?}"
+    );
+    orb.shutdown(true).unwrap();
+}

@@ -156,6 +156,10 @@ pub(crate) const BAD_REPLY: SystemException = SystemException::comm_failure(
     CompletionStatus::Maybe,
 );
 
+/// The server was gone before it read any of the request.
+pub(crate) const REQUEST_UNREAD: SystemException =
+    SystemException::comm_failure(minor::comm_failure::SEND_FAILED, CompletionStatus::No);
+
 /// The connection broke while the call was running.
 pub(crate) const CONNECTION_LOST: SystemException = SystemException::comm_failure(
     minor::comm_failure::CONNECTION_LOST,

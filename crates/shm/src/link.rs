@@ -382,6 +382,7 @@ impl Link for ShmLink {
             return Err(failed(io::ErrorKind::BrokenPipe.into()));
         }
         let _passing = self.gate.pass();
+        self.outgoing.begin();
         if total >= MANY {
             return self.write_on(slices);
         }
@@ -446,6 +447,14 @@ impl Link for ShmLink {
     fn took_nothing(&self) -> bool {
         // A peer that has closed it in order may still be at what it copied out.
         self.ended_by_peer() & CLOSED == 0 && self.outgoing.is_unheard(&self.segment)
+    }
+
+    fn left_last(&self) -> bool {
+        // Without a word, that is, killed: one that ends in order may still be at what it copied out. Who is gone
+        // has told of all that it took.
+        self.ended_by_peer() & (CLOSED | DEAF) == 0
+            && poll::is_hung_up(&self.socket)
+            && self.outgoing.left_last(&self.segment)
     }
 
     fn facts(&self) -> Facts {

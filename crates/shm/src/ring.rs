@@ -376,6 +376,8 @@ pub(crate) struct Writer {
     pub(crate) at: Direction,
     /// The number of octets that were written, published or not.
     tail: AtomicU32,
+    /// The number of octets that were written before the last write.
+    last: AtomicU32,
     /// The number of octets that the peer had read when this end last looked.
     head: AtomicU32,
     /// The number of splices that were written.
@@ -389,6 +391,7 @@ impl Writer {
         Self {
             at,
             tail: AtomicU32::new(0),
+            last: AtomicU32::new(0),
             head: AtomicU32::new(0),
             splices: AtomicU32::new(0),
             heard: AtomicBool::new(false),
@@ -466,6 +469,17 @@ impl Writer {
     pub(crate) fn is_unread(&self, segment: &Segment, from: u32) -> bool {
         let head = segment.word(self.at.head()).load(Ordering::Acquire);
         head.wrapping_sub(from).cast_signed() <= 0
+    }
+
+    /// Remembers where a write begins.
+    #[inline]
+    pub(crate) fn begin(&self) {
+        self.last.store(self.tail(), Relaxed);
+    }
+
+    /// Whether the reader has taken nothing of the last write, as far as it says.
+    pub(crate) fn left_last(&self, segment: &Segment) -> bool {
+        self.tail() != self.last.load(Relaxed) && self.is_unread(segment, self.last.load(Relaxed))
     }
 
     /// Whether the reader has taken nothing since the connection began, as far as it says.

@@ -103,6 +103,12 @@ fn victim() {
                 assert_ne!(link.read(&mut buffer, 4096).unwrap(), 0);
                 link.write(&mut [IoSlice::new(&buffer)]).unwrap();
             }
+            "reads" => {
+                assert_eq!(link.read(&mut buffer, 9).unwrap(), 3);
+                println!("has read");
+                std::io::stdout().flush().unwrap();
+                thread::sleep(LONG);
+            }
             _ => thread::sleep(LONG),
         }
     }
@@ -153,6 +159,30 @@ fn whoever_survives_is_told_and_nothing_is_left() {
     }
     let maps = fs::read_to_string("/proc/self/maps").unwrap();
     assert!(!maps.contains("oxorb-shm"), "{maps}");
+}
+
+/// A writer that nobody had to wake learns from the end whether its last message was taken at all.
+#[test]
+fn whoever_survives_knows_whether_the_last_message_was_read() {
+    let _guard = watchdog(OUTSIDE * 24);
+    for taken in [false, true] {
+        let mut command: Command = rerun("victim");
+        command.env(TASK, if taken { "reads " } else { "sleeps " });
+        let mut victim = Process::spawn(command);
+        let line = victim.wait_for_line("at shm:", LONG);
+        let (_, address) = line.split_once("at ").unwrap();
+        let link = connect(&Shm, &address.trim().parse().unwrap(), LONG).unwrap();
+        victim.wait_for_line("ready", LONG);
+        link.write(&mut [IoSlice::new(b"one")]).unwrap();
+        if taken {
+            victim.wait_for_line("has read", LONG);
+        }
+        assert!(!link.left_last(), "it lives");
+        victim.kill();
+        let mut buffer = Vec::new();
+        assert_eq!(link.read(&mut buffer, 9).unwrap(), 0);
+        assert_eq!(link.left_last(), !taken);
+    }
 }
 
 /// Kills the other side while this one is in `state`; the time until it knew.

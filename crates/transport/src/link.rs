@@ -113,6 +113,13 @@ pub trait Link: Send + Sync {
         false
     }
 
+    /// Reports whether the peer has certainly gone without taking any octet of the last [`write`](Self::write): the
+    /// message that ended there was not served. False where the transport does not know, as over sockets. For the thread
+    /// that writes. Never blocks; one system call.
+    fn left_last(&self) -> bool {
+        false
+    }
+
     /// What the layers above may rely on.
     fn facts(&self) -> Facts;
 
@@ -247,6 +254,9 @@ macro_rules! forward {
             fn took_nothing(&self) -> bool {
                 (**self).took_nothing()
             }
+            fn left_last(&self) -> bool {
+                (**self).left_last()
+            }
             fn facts(&self) -> Facts {
                 (**self).facts()
             }
@@ -299,6 +309,9 @@ macro_rules! forward_to_link {
         }
         fn took_nothing(&self) -> bool {
             self.$link.took_nothing()
+        }
+        fn left_last(&self) -> bool {
+            self.$link.left_last()
         }
         fn facts(&self) -> $crate::Facts {
             self.$link.facts()

@@ -128,10 +128,7 @@ fn killed_clients(word: &str) {
 /// One after the other on each of a few paths: each takes the file of the one before it.
 fn killed_servers(word: &str) {
     let directory = Directory::new("servers");
-    // A server that is killed while it is awake, and started anew within five milliseconds, is not
-    // missed by a client that writes into their memory; a socket would report it.
-    let observer = Orb::builder().setting("TrustIdle", "0").build();
-    let observer = observer.expect("a client");
+    let observer = client();
     let paths: [PathBuf; AT_ONCE] = std::array::from_fn(|at| directory.0.join(format!("s{at}")));
     let lines = paths
         .each_ref()

@@ -302,7 +302,7 @@ impl<'c> Pending<'c> {
     /// Returns what the end of the connection means for the call.
     #[cold]
     fn over(&self, ended: &Ended) -> Lost {
-        let ended = ended.seen_at(&*self.link.link);
+        let ended = ended.seen_by_the_last(&*self.link.link);
         let mut cause = ended.cause();
         if matches!(ended, Ended::Late) {
             // The server may still be at it: tell it that nobody waits.

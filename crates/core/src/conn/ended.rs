@@ -32,6 +32,8 @@ pub(crate) enum Ended {
     Stalled,
     /// The other side closed it, and had taken nothing since the connection began.
     Untaken,
+    /// The other side was gone before it took anything of the last request.
+    Unread,
     /// A message of this side went out in part, so that nothing behind it can be read; the cause in words.
     CutOff(String),
 }
@@ -57,6 +59,16 @@ impl Ended {
         }
     }
 
+    /// Returns the reason, as [`seen_at`](Self::seen_at) does, for the only call over a link, whose request was written
+    /// last.
+    #[cold]
+    pub(crate) fn seen_by_the_last<'e>(&'e self, link: &dyn Link) -> &'e Ended {
+        match self.seen_at(link) {
+            Ended::Vanished | Ended::Unreadable(_) if link.left_last() => &Ended::Unread,
+            seen => seen,
+        }
+    }
+
     /// Returns the exception of calls that are outstanding.
     #[cold]
     pub(crate) fn exception(&self) -> SystemException {
@@ -64,6 +76,7 @@ impl Ended {
             Ended::Closed | Ended::Idle => raise::CONNECTION_CLOSED,
             Ended::Refused => raise::MESSAGE_ERROR,
             Ended::Untaken => raise::CONNECT_FAILED,
+            Ended::Unread => raise::REQUEST_UNREAD,
             Ended::Late => raise::timeout(CompletionStatus::Maybe),
             Ended::Malformed(violation) => raise::bad_reply(violation),
             Ended::Here
@@ -95,6 +108,7 @@ impl Ended {
                 format!("the server sent a message a client never gets: {kind:?}")
             }
             Ended::Late => "no reply in time".to_owned(),
+            Ended::Unread => "the server was gone before it read any of the request".to_owned(),
             Ended::Untaken => "the server closed the connection before it took anything: it may take no memory of this \
                                size (ring=, blocks=), or none at all"
                 .to_owned(),

@@ -1,6 +1,7 @@
 //! Who is measured: each peer is a server process and a client process that speak to each other only.
 
 mod build;
+pub(crate) mod iceoryx2;
 pub(crate) mod jacorb;
 pub(crate) mod omniorb;
 mod oxorb;
@@ -123,6 +124,20 @@ pub(crate) enum Side {
     CubitRawClient {
         /// host:port, or a path
         address: String,
+    },
+    /// Answer raw exchanges through shared memory
+    CubitRingServer {
+        /// Path to meet at
+        path: String,
+        /// How to wait
+        wait: protocols::ring::Wait,
+    },
+    /// Make raw exchanges through shared memory
+    CubitRingClient {
+        /// Path to meet at
+        path: String,
+        /// How to wait
+        wait: protocols::ring::Wait,
     },
     /// Call an object of the same process
     Collocated {
@@ -274,6 +289,8 @@ pub(crate) fn play(side: &Side) -> Result {
         Side::CubitPair { endpoint } => protocols::sides::serve_and_call(endpoint),
         Side::CubitRawServer { at } => protocols::sides::serve_raw(at),
         Side::CubitRawClient { address } => protocols::sides::call_raw(address),
+        Side::CubitRingServer { path, wait } => protocols::ring::serve(path, *wait),
+        Side::CubitRingClient { path, wait } => protocols::ring::call(path, *wait),
         &Side::Collocated { way, calls } => collocated::play(way, calls),
         &Side::Demux {
             shape,

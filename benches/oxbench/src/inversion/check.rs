@@ -37,7 +37,7 @@ pub(super) fn verdicts(report: &Report) -> Verdicts {
     .map(line);
     let floor_limit = match report.over {
         Over::Tcp => FLOOR,
-        Over::Unix => FLOOR_UNIX,
+        Over::Unix | Over::Shm => FLOOR_UNIX,
     };
     let growth = |of: Quantile| growth(&lanes, of);
     let at_most_n = |of: Quantile| Some(of.ratio(lanes.last()?, floor.last()?));

@@ -1,7 +1,8 @@
 //! `oxbench inversion` (E1): does a client of high priority notice those of low priority?
 //!
 //! Paper 0, section 5.3: one client calls at 20 Hz, and 1 to 50 others at 10 Hz; and a saturating version, in which the
-//! others call back to back and keep their servant busy for 200 us of each call. `--over unix` does it over UNIX sockets (E4).
+//! others call back to back and keep their servant busy for 200 us of each call. `--over unix` and `--over shm` do it over UNIX sockets and
+//! shared memory (E4).
 
 mod check;
 mod plot;
@@ -80,6 +81,8 @@ enum Over {
     Tcp,
     /// UNIX sockets (E4)
     Unix,
+    /// Shared memory (E4); those that are not OxORB over UNIX sockets
+    Shm,
 }
 
 impl fmt::Display for Over {
@@ -87,6 +90,7 @@ impl fmt::Display for Over {
         f.write_str(match self {
             Over::Tcp => "over TCP",
             Over::Unix => "over UNIX sockets",
+            Over::Shm => "over shared memory",
         })
     }
 }
@@ -112,7 +116,8 @@ fn measure(options: &Options) -> Result<Report> {
     let known = [&Architecture::usual()[..], &urgent].concat();
     let sockets = match options.over {
         Over::Tcp => None,
-        Over::Unix => Some(Arc::new(Folder::new()?)),
+        Over::Unix => Some(("uiop", Arc::new(Folder::new()?))),
+        Over::Shm => Some(("shm", Arc::new(Folder::new()?))),
     };
     let contenders = Contender::all(&options.architectures, &known)?.into_iter();
     let contenders: Vec<_> = contenders.map(|it| it.over(sockets.as_ref())).collect();

@@ -150,8 +150,8 @@ impl fmt::Display for Architecture {
 pub(crate) struct Contender {
     pub(crate) architecture: Architecture,
     programs: Programs,
-    /// Folder of the sockets that the clients connect to; `None`: over TCP.
-    sockets: Option<Arc<Folder>>,
+    /// OxORB's protocol, and folder of the sockets that the clients connect to; `None`: over TCP.
+    sockets: Option<(&'static str, Arc<Folder>)>,
 }
 
 enum Programs {
@@ -209,8 +209,8 @@ impl Contender {
         Ok(contenders)
     }
 
-    /// Connects over UNIX sockets in a folder.
-    pub(crate) fn over(mut self, sockets: Option<&Arc<Folder>>) -> Contender {
+    /// Connects at UNIX sockets in a folder, OxORB's clients by a protocol.
+    pub(crate) fn over(mut self, sockets: Option<&(&'static str, Arc<Folder>)>) -> Contender {
         self.sockets = sockets.cloned();
         self
     }
@@ -284,7 +284,7 @@ impl Contender {
     }
 
     fn server(&self, priorities: &[i16]) -> Result<Command> {
-        let file = self.sockets.as_deref().map(Folder::file);
+        let file = self.sockets.as_ref().map(|(_, folder)| folder.file());
         let mut command = match (&self.programs, &file) {
             (Programs::OmniOrb(programs), None) => programs.server("giop:tcp:127.0.0.1:"),
             (Programs::OmniOrb(programs), Some(file)) => {
@@ -300,7 +300,11 @@ impl Contender {
                 command.args(["--at", &file]);
             }
             Some(file) if matches!(self.programs, Programs::Own) => {
-                command.args(["--at", &format!("uiop://{file}")]);
+                let protocol = self
+                    .sockets
+                    .as_ref()
+                    .map_or("uiop", |(protocol, _)| protocol);
+                command.args(["--at", &format!("{protocol}://{file}")]);
             }
             _ => {}
         }

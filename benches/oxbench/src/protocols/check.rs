@@ -3,6 +3,7 @@
 use super::cube::Operation;
 use super::matrix::{self, Maker, Transport};
 use super::report::{CubeReport, Report};
+use crate::bootstrap::Ratio;
 use crate::verdict::{Verdict, Verdicts, at_most, below};
 
 /// UNIX ping by that over a raw UNIX socket.
@@ -11,10 +12,14 @@ const UNIX: f64 = 1.15;
 /// GIOPlite/RT by raw TCP.
 const LITE_RT: f64 = 1.08;
 
+/// Microseconds of a ping over shared memory, a CPU for each side, spinning.
+const SPINNING: f64 = 1.0;
+
 /// One line for each bound.
 pub(super) fn verdicts(report: &Report) -> Verdicts {
     let void = |cube: &&CubeReport| cube.cube.operation == Operation::Void;
-    let pings = report.cubes.iter().filter(void).flat_map(pings);
+    let voids = || report.cubes.iter().filter(void);
+    let pings = voids().flat_map(pings).chain(voids().flat_map(shared));
     let order = report.cubes.iter().flat_map(order);
     let floor = report.cubes.iter().map(|cube| {
         let row = cube.row(Maker::GiopLiteRt, Transport::Tcp);
@@ -40,6 +45,34 @@ fn pings(cube: &CubeReport) -> [Verdict; 2] {
         below(
             format!("{name}: GIOP by omniORB, UNIX sockets"),
             row.and_then(|row| row.to_omniorb),
+            1.0,
+        ),
+    ]
+}
+
+/// A ping over shared memory. Of medians over all rounds.
+fn shared(cube: &CubeReport) -> [Verdict; 3] {
+    let p50 = |maker, transport| Some(cube.row(maker, transport)?.p50 as f64);
+    let spinning = p50(Maker::Giop, Transport::Spinning);
+    let by = |this: Option<f64>, other: Option<f64>| Some(Ratio::exactly(this? / other?));
+    let name = &cube.name;
+    [
+        at_most(
+            format!("{name}: GIOP over shared memory, spinning, microseconds"),
+            by(spinning, Some(1000.0)),
+            SPINNING,
+        ),
+        below(
+            format!("{name}: GIOP by iceoryx2, spinning"),
+            by(spinning, p50(Maker::Iceoryx, Transport::Spinning)),
+            1.0,
+        ),
+        below(
+            format!("{name}: GIOP over shared memory by UNIX sockets"),
+            by(
+                p50(Maker::Giop, Transport::Shared),
+                p50(Maker::Giop, Transport::Unix),
+            ),
             1.0,
         ),
     ]
@@ -102,12 +135,18 @@ mod tests {
     }
 
     fn time(protocol: &Protocol) -> u64 {
-        match protocol.maker {
+        let over_tcp = match protocol.maker {
             Maker::Raw => 1000,
             Maker::OmniOrb => 1300,
+            Maker::Iceoryx => 1200,
             Maker::Giop => 1100,
             Maker::GiopLite => 1090,
             Maker::GiopLiteRt => 1080,
+        };
+        match protocol.transport {
+            Transport::Shared => over_tcp - 5,
+            Transport::Spinning => over_tcp - 300,
+            _ => over_tcp,
         }
     }
 
@@ -116,14 +155,14 @@ mod tests {
         let all: Vec<_> = MATRIX.iter().collect();
         let good = report(time, &all);
         let verdicts = super::verdicts(&good).to_string();
-        // Two of pings, two for each of five transports, one floor.
-        assert_eq!(verdicts.matches("met ").count(), 13, "{verdicts}");
+        // Five of pings, two for each of five transports, one floor.
+        assert_eq!(verdicts.matches("met ").count(), 16, "{verdicts}");
         let slow = |protocol: &Protocol| 4000 - time(protocol);
         let verdicts = super::verdicts(&report(slow, &all)).to_string();
-        assert_eq!(verdicts.matches("NOT MET").count(), 11, "{verdicts}");
+        assert_eq!(verdicts.matches("NOT MET").count(), 14, "{verdicts}");
         let tcp = matrix::named("giop-tcp").unwrap();
         let verdicts = super::verdicts(&report(time, &[tcp])).to_string();
-        assert_eq!(verdicts.matches("unknown").count(), 13, "{verdicts}");
+        assert_eq!(verdicts.matches("unknown").count(), 16, "{verdicts}");
     }
 
     #[test]

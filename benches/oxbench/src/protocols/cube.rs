@@ -50,8 +50,8 @@ pub(crate) const CUBES: [Cube; 9] = [
     cube(Operation::Octets, 4096),
 ];
 
-/// Sequences of octets from 4 B to 4 MiB.
-pub(crate) const SIZES: [Cube; 11] = [
+/// Sequences of octets from 4 B to 16 MiB.
+pub(crate) const SIZES: [Cube; 12] = [
     cube(Operation::Octets, 4),
     cube(Operation::Octets, 16),
     cube(Operation::Octets, 64),
@@ -63,6 +63,7 @@ pub(crate) const SIZES: [Cube; 11] = [
     cube(Operation::Octets, 256 << 10),
     cube(Operation::Octets, 1 << 20),
     cube(Operation::Octets, 4 << 20),
+    cube(Operation::Octets, 16 << 20),
 ];
 
 const fn cube(operation: Operation, size: u32) -> Cube {

@@ -13,8 +13,12 @@ pub(crate) enum Transport {
     Unix,
     /// Shared memory, whose threads sleep at once.
     Shared,
-    /// Shared memory, whose threads spin before they sleep.
+    /// Shared memory, whose threads spin.
     Spinning,
+    /// Shared memory, whose threads spin for a moment and sleep then.
+    Brief,
+    /// Shared memory without blocks beside the rings, whose threads spin.
+    Rings,
     Memory,
 }
 
@@ -26,6 +30,9 @@ pub(crate) enum Maker {
     Raw,
     #[serde(rename = "omniorb")]
     OmniOrb,
+    /// Requests and responses of iceoryx2, of which the octets are those of the call's body.
+    #[serde(rename = "iceoryx2")]
+    Iceoryx,
     Giop,
     GiopLite,
     GiopLiteRt,
@@ -92,6 +99,8 @@ pub(crate) const MATRIX: &[Protocol] = &[
         Transport::Unix,
         "giop-lite-rt+unix://FILE",
     ),
+    row("raw-shm", Maker::Raw, Transport::Shared, FILE),
+    row("iceoryx2-event", Maker::Iceoryx, Transport::Shared, FILE),
     row("giop-shm", Maker::Giop, Transport::Shared, "shm://FILE"),
     row(
         "giop-lite-shm",
@@ -105,6 +114,8 @@ pub(crate) const MATRIX: &[Protocol] = &[
         Transport::Shared,
         "giop-lite-rt+shm://FILE",
     ),
+    row("raw-shm-spin", Maker::Raw, Transport::Spinning, FILE),
+    row("iceoryx2-spin", Maker::Iceoryx, Transport::Spinning, FILE),
     row(
         "giop-shm-spin",
         Maker::Giop,
@@ -122,6 +133,18 @@ pub(crate) const MATRIX: &[Protocol] = &[
         Maker::GiopLiteRt,
         Transport::Spinning,
         "giop-lite-rt+shm://FILE",
+    ),
+    row(
+        "giop-shm-brief",
+        Maker::Giop,
+        Transport::Brief,
+        "shm://FILE",
+    ),
+    row(
+        "giop-shm-rings",
+        Maker::Giop,
+        Transport::Rings,
+        "shm://FILE|blocks=0",
     ),
     row("giop-mem", Maker::Giop, Transport::Memory, "mem://oxbench"),
     row(
@@ -166,7 +189,7 @@ pub(crate) fn of(maker: Maker, transport: Transport) -> Option<&'static Protocol
     MATRIX.iter().find(fits)
 }
 
-/// All transports, in the order of the report.
+/// Transports that each messaging has a row of, in the order of the report.
 pub(crate) const TRANSPORTS: [Transport; 5] = [
     Transport::Tcp,
     Transport::Unix,
@@ -175,23 +198,36 @@ pub(crate) const TRANSPORTS: [Transport; 5] = [
     Transport::Memory,
 ];
 
-/// Microseconds that threads spin where they do.
-const SPIN: &str = "1000";
+/// Microseconds that threads spin where they do, which is as long as they may: calls do not take that long.
+const SPIN: &str = "5000";
+
+/// Microseconds that threads spin before they sleep: less than the longer calls take.
+const BRIEF: &str = "20";
 
 impl Protocol {
     /// Returns the environment of both sides.
     pub(crate) fn environment(&self) -> Option<(&'static str, &'static str)> {
-        (self.transport == Transport::Spinning).then_some(("OXORB_SPIN", SPIN))
+        match self.transport {
+            Transport::Spinning | Transport::Rings => Some(("OXORB_SPIN", SPIN)),
+            Transport::Brief => Some(("OXORB_SPIN", BRIEF)),
+            _ => None,
+        }
     }
 
     pub(crate) fn is_ours(&self) -> bool {
-        !matches!(self.maker, Maker::Raw | Maker::OmniOrb)
+        !matches!(self.maker, Maker::Raw | Maker::OmniOrb | Maker::Iceoryx)
+    }
+
+    /// Reports whether threads spin for long, which takes a CPU for each side.
+    pub(crate) fn spins(&self) -> bool {
+        matches!(self.transport, Transport::Spinning | Transport::Rings)
     }
 
     pub(crate) fn color(&self) -> RGBColor {
         match self.maker {
             Maker::Raw => RGBColor(120, 120, 120),
             Maker::OmniOrb => RGBColor(31, 119, 180),
+            Maker::Iceoryx => RGBColor(148, 103, 189),
             Maker::Giop => RGBColor(214, 69, 29),
             Maker::GiopLite => RGBColor(230, 160, 30),
             Maker::GiopLiteRt => RGBColor(44, 160, 44),
@@ -206,6 +242,8 @@ impl fmt::Display for Transport {
             Transport::Unix => "UNIX sockets",
             Transport::Shared => "shared memory",
             Transport::Spinning => "shared memory, spinning",
+            Transport::Brief => "shared memory, spinning for 20 us",
+            Transport::Rings => "shared memory, rings only",
             Transport::Memory => "memory",
         })
     }
@@ -228,8 +266,7 @@ mod tests {
                 |other: &Protocol| other.maker == row.maker && other.transport == row.transport;
             assert!(!MATRIX[..at].iter().any(same), "{row} is there twice");
             assert_eq!(named(row.name), Ok(row));
-            let files = [Transport::Unix, Transport::Shared, Transport::Spinning];
-            let file = files.contains(&row.transport);
+            let file = !matches!(row.transport, Transport::Tcp | Transport::Memory);
             assert_eq!(row.endpoint.contains(FILE), file, "{row}");
         }
         assert!(named("iiop").is_err());

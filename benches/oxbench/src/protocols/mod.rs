@@ -1,5 +1,5 @@
 //! `oxbench protocols`: the cubit of "pluggable protocols" over every messaging and every transport, beside omniORB and
-//! raw sockets (E5), and sequences of 4 B to 4 MiB (E7).
+//! raw sockets (E5), and sequences of 4 B to 16 MiB (E7).
 
 mod check;
 mod cube;
@@ -7,6 +7,7 @@ pub(crate) mod matrix;
 mod pair;
 mod plot;
 mod report;
+pub(crate) mod ring;
 pub(crate) mod sides;
 
 use clap::Args;
@@ -50,7 +51,7 @@ pub(crate) struct Options {
     #[arg(long, value_delimiter = ',')]
     only: Vec<Cube>,
 
-    /// Sequences of octets from 4 B to 4 MiB instead of the cubit's calls (E7)
+    /// Sequences of octets from 4 B to 16 MiB instead of the cubit's calls (E7)
     #[arg(long)]
     sweep: bool,
 

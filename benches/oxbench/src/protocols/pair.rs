@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::cube::{Cube, Operation};
 use super::matrix::{FILE, Maker, Protocol, Transport};
 use crate::Result;
+use crate::peers::iceoryx2;
 use crate::peers::omniorb::Cubits;
 use crate::peers::own_side;
 use crate::placement::{Placement, Role};
@@ -51,6 +52,7 @@ impl Drop for Folder {
 pub(super) struct Contender {
     pub(super) protocol: &'static Protocol,
     omniorb: Option<Cubits>,
+    iceoryx: Option<PathBuf>,
 }
 
 /// Its processes, connected and ready.
@@ -67,9 +69,9 @@ impl Contender {
         placement: Placement,
         folder: &Folder,
     ) -> Result<Contender> {
-        if let (Transport::Spinning, Placement::Pinned { client, server }) =
-            (protocol.transport, placement)
+        if let Placement::Pinned { client, server } = placement
             && client == server
+            && protocol.spins()
         {
             return Err("spinning takes a CPU for each side: --cpus 0,1".into());
         }
@@ -77,7 +79,15 @@ impl Contender {
             Maker::OmniOrb => Some(Cubits::build()?),
             _ => None,
         };
-        let contender = Contender { protocol, omniorb };
+        let iceoryx = match protocol.maker {
+            Maker::Iceoryx => Some(iceoryx2::program()?),
+            _ => None,
+        };
+        let contender = Contender {
+            protocol,
+            omniorb,
+            iceoryx,
+        };
         let mut pair = contender.start(placement, folder)?;
         let once = Cube {
             operation: Operation::Long,
@@ -110,9 +120,29 @@ impl Contender {
         Ok(Pair { client, server })
     }
 
+    /// Returns the word by which a side that is no ORB is told how to wait in shared memory.
+    fn wait(&self) -> Option<&'static str> {
+        match (self.protocol.transport, self.protocol.maker) {
+            (Transport::Spinning, _) => Some("spin"),
+            (Transport::Shared, Maker::Iceoryx) => Some("event"),
+            (Transport::Shared, _) => Some("futex"),
+            _ => None,
+        }
+    }
+
     fn server(&self, endpoint: &str) -> Result<Command> {
+        if let Some(program) = &self.iceoryx {
+            let mut command = Command::new(program);
+            command.args(["server", endpoint]).args(self.wait());
+            return Ok(command);
+        }
         let side = match (&self.omniorb, self.protocol.maker) {
             (Some(programs), _) => return Ok(programs.server(endpoint)),
+            (None, Maker::Raw) if self.wait().is_some() => {
+                let mut command = own_side("cubit-ring-server")?;
+                command.arg(endpoint).args(self.wait());
+                return Ok(command);
+            }
             (None, Maker::Raw) => "cubit-raw-server",
             (None, _) => "cubit-server",
         };
@@ -122,8 +152,18 @@ impl Contender {
     }
 
     fn client(&self, reference: &str) -> Result<Command> {
+        if let Some(program) = &self.iceoryx {
+            let mut command = Command::new(program);
+            command.args(["client", reference]).args(self.wait());
+            return Ok(command);
+        }
         let side = match (&self.omniorb, self.protocol.maker) {
             (Some(programs), _) => return Ok(programs.client(reference)),
+            (None, Maker::Raw) if self.wait().is_some() => {
+                let mut command = own_side("cubit-ring-client")?;
+                command.arg(reference).args(self.wait());
+                return Ok(command);
+            }
             (None, Maker::Raw) => "cubit-raw-client",
             (None, _) => "cubit-client",
         };

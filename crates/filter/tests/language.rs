@@ -129,6 +129,7 @@ fn parts_of_a_structured_event() {
         ("exist $.nothing", FALSE),
         ("exist $sizes[3]", FALSE),
         ("exist $.", TRUE),
+        ("exist $. and TRUE", TRUE),
         ("exist $", TRUE),
         ("$._type_id == 'StructuredEvent'", TRUE),
         (

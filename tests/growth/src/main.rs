@@ -2,6 +2,7 @@
 //! callgrind, which dumps what each run of [`measured`] costs: see `tests/growth.rs`.
 #![forbid(unsafe_code)]
 
+mod filter;
 mod giop;
 mod idl;
 mod octets;
@@ -28,7 +29,13 @@ const fn case(name: &'static str, run: fn(&[u8]), n: usize, input: fn(usize) -> 
 
 fn main() {
     let only = std::env::args().nth(1).unwrap_or_default();
-    let all = [types::cases(), values::cases(), giop::cases(), idl::cases()];
+    let all = [
+        types::cases(),
+        values::cases(),
+        filter::cases(),
+        giop::cases(),
+        idl::cases(),
+    ];
     for case in all
         .iter()
         .flatten()

@@ -54,11 +54,13 @@ impl<'t> Parser<'t> {
         Ok(Path { root, steps })
     }
 
+    /// Whether a member follows, and not an operator.
     fn starts_dot(&self) -> Result<bool, ParseError> {
-        Ok(matches!(
-            self.peek_in()?,
-            Token::Word { .. } | Token::Integer(_) | Token::Symbol("(")
-        ))
+        Ok(match self.peek_in()? {
+            Token::Word { text, escaped } => escaped || !["and", "or", "in"].contains(&text),
+            Token::Integer(_) | Token::Symbol("(") => true,
+            _ => false,
+        })
     }
 
     fn dot(&mut self) -> Result<Step, ParseError> {

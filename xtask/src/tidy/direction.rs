@@ -260,6 +260,7 @@ const LAYERS: [Layer; 43] = [
         uses: &[
             "oxorb-cdr",
             "oxorb-dynamic",
+            "oxorb-filter",
             "oxorb-object",
             "oxorb-giop",
             "oxorb-idl",

@@ -269,7 +269,7 @@ const LAYERS: [Layer; 43] = [
     },
     Layer {
         package: "oxorb-faults",
-        uses: &["oxorb", "oxorb-testkit"],
+        uses: &["oxorb", "oxorb-event", "oxorb-testkit"],
         why: "processes that are killed are applications",
     },
     Layer {

@@ -12,6 +12,7 @@
 //!   ([`RemoteChannel`]).
 //! * [`Filter`] is what a consumer asks for; [`event_type`] holds the types that mean something to a channel.
 //! * [`gateway`] takes events farther: to a channel elsewhere by GIOP, or to many by datagrams.
+//! * [`delivery`] has the queues and threads of a channel that does not deliver in the supplier's thread.
 //! * [`rtec_event_comm`] and [`rtec_event_channel_admin`] hold the interfaces as they are in IDL.
 #![forbid(unsafe_code)]
 
@@ -23,6 +24,7 @@ mod filter_text;
 #[doc(hidden)]
 pub mod fuzz;
 pub mod gateway;
+mod scheduling;
 mod service;
 pub mod time;
 mod typed;
@@ -46,6 +48,7 @@ pub use idl::{
     EventPayload, RtecEventData, rtec_base, rtec_event_channel_admin, rtec_event_comm, time_base,
 };
 pub use oxorb_delivery as delivery;
+pub use scheduling::{SchedulingError, scheduled_plan};
 pub use service::{POA_NAME, Served};
 pub use typed::{
     Channel, ConsumerEnd, Iter, JoinError, NameCollision, Names, PublishError, Publisher,
@@ -79,3 +82,8 @@ pub fn publishes(keys: impl IntoIterator<Item = Key>) -> SupplierQos {
         is_gateway: false,
     }
 }
+
+/// The page about events, whose examples are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/events.md")]
+struct Page;

@@ -21,6 +21,7 @@ use super::target::{self, Queued, Target};
 use crate::Names;
 use crate::filter::Program;
 use crate::rtec_event_channel_admin::{ConsumerQos, SupplierQos};
+use crate::scheduling::{Scheduling, SchedulingError};
 
 type Log = Box<dyn Fn(&Notice) + Send + Sync>;
 
@@ -35,6 +36,8 @@ pub(crate) struct Core {
     log: OnceLock<Log>,
     rounds: Arc<Rounds>,
     names: Names,
+    /// What connecting is told to, by itself.
+    scheduling: OnceLock<Scheduling>,
     /// `None`: events are delivered in the supplier's thread.
     queues: Option<Queues>,
     /// Started when a filter first needs one.
@@ -67,6 +70,7 @@ impl Core {
             log: OnceLock::new(),
             rounds: Arc::default(),
             names: Names::default(),
+            scheduling: OnceLock::new(),
             queues,
             timers: Mutex::default(),
         }
@@ -126,6 +130,7 @@ impl Core {
         self: &Arc<Self>,
         number: u64,
         target: &Arc<Target>,
+        qos: &ConsumerQos,
     ) -> Result<Option<Outlet<Arc<Set>>>, ConnectError> {
         let Some(queues) = &self.queues else {
             return Ok(None);
@@ -140,8 +145,70 @@ impl Core {
             target: Arc::clone(target),
             release: Box::new(release),
         });
-        let outlet = queues.dispatcher.connect(sink, queues.qos.clone());
+        let lanes = queues.dispatcher.plan().lanes.len();
+        let queue = queues.qos.clone();
+        let queue = match self.scheduling.get() {
+            Some(scheduling) => scheduling.place(qos, lanes, queue),
+            None => queue,
+        };
+        let outlet = queues.dispatcher.connect(sink, queue);
         outlet.map(Some).map_err(ConnectError::Queue)
+    }
+
+    pub(super) fn set_scheduling(&self, scheduling: Scheduling) {
+        let _ = self.scheduling.set(scheduling);
+    }
+
+    /// Tells the scheduling service of a consumer, and of all suppliers whose events concern it.
+    pub(super) fn schedule_consumer(&self, consumer: &Connected) {
+        let (number, program) = (consumer.number, consumer.program());
+        self.tell_schedule(number, |scheduling| {
+            scheduling.consumer(number, consumer.qos(), program)?;
+            let suppliers = self.suppliers();
+            let mut pairs = suppliers.iter();
+            pairs.try_for_each(|supplier| scheduling.pair(number, program, &supplier.qos))
+        });
+    }
+
+    /// Tells the scheduling service of a supplier, and of all consumers that its events concern.
+    pub(super) fn schedule_supplier(&self, number: u64, qos: &SupplierQos) {
+        self.tell_schedule(number, |scheduling| {
+            let consumers = self.consumers();
+            let mut pairs = consumers.iter();
+            pairs.try_for_each(|one| scheduling.pair(one.number, one.program(), qos))
+        });
+    }
+
+    /// Takes back what the scheduling service knows of a consumer's suppliers.
+    pub(super) fn unschedule_consumer(&self, consumer: &Connected) {
+        if let Some(scheduling) = self.scheduling.get() {
+            for supplier in self.suppliers() {
+                scheduling.unpair(consumer.number, consumer.program(), &supplier.qos);
+            }
+            scheduling.forget(consumer.number);
+        }
+    }
+
+    /// Takes back what the scheduling service knows of a supplier's consumers.
+    pub(super) fn unschedule_supplier(&self, qos: &SupplierQos) {
+        if let Some(scheduling) = self.scheduling.get() {
+            for consumer in self.consumers() {
+                scheduling.unpair(consumer.number, consumer.program(), qos);
+            }
+        }
+    }
+
+    /// Connecting does not fail when the scheduling service does.
+    fn tell_schedule(
+        &self,
+        number: u64,
+        tell: impl FnOnce(&Scheduling) -> Result<(), SchedulingError>,
+    ) {
+        if let Some(scheduling) = self.scheduling.get()
+            && let Err(why) = tell(scheduling)
+        {
+            self.note(&Notice::NotScheduled(number, why));
+        }
     }
 
     /// Makes the timers of a filter. They run in a thread of the channel.

@@ -35,8 +35,11 @@ pub use statistics::{ConsumerStatistics, Statistics, SupplierStatistics};
 pub(crate) use supplier::Supplier;
 pub(crate) use target::Consumer;
 
+use oxorb_scheduler::rtec_scheduler::SchedulerRef;
+
 use crate::rtec_event_channel_admin::{ConsumerQos, Observer, SupplierQos};
 use crate::rtec_event_comm::{PushConsumer, PushSupplier};
+use crate::scheduling::Scheduling;
 
 /// A real-time event channel. Cheap to clone: all clones are the same channel.
 ///
@@ -181,6 +184,16 @@ impl EventChannel {
     /// were let go. Once for each channel; later ones are not taken. Must be short.
     pub fn log(&self, log: impl Fn(&Notice) + Send + Sync + 'static) {
         self.core.set_log(Box::new(log));
+    }
+
+    /// Tells a scheduling service of everybody who connects from now on with an `rt_info`: for each operation of a consumer the
+    /// channel has one, named `ENTRY#rep`; it depends on the operations of the suppliers whose events concern the consumer,
+    /// and on one for each timeout. Consumers of a [`queued`](Self::queued) channel get the lane of their operation, once
+    /// it is scheduled. Once for each channel; before anybody connects.
+    ///
+    /// Costs two to four calls for each consumer and one for each pair, when they connect.
+    pub fn schedule_with(&self, scheduler: SchedulerRef) {
+        self.core.set_scheduling(Scheduling::new(scheduler));
     }
 
     /// Ends the channel: tells each consumer and supplier with its `disconnect_...`, which takes up to `call_timeout` for

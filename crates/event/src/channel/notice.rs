@@ -3,6 +3,7 @@ use std::fmt;
 use oxorb::SystemException;
 
 use crate::FilterError;
+use crate::scheduling::SchedulingError;
 
 /// What a channel has to say to its log.
 #[derive(Clone, Debug, PartialEq)]
@@ -10,6 +11,8 @@ use crate::FilterError;
 pub enum Notice {
     /// A consumer's dependencies are no filter: it got `TypeError`.
     FilterRefused(u64, FilterError),
+    /// The scheduling service did not take what connecting told it; the peer is connected all the same.
+    NotScheduled(u64, SchedulingError),
     /// A peer was let go.
     Released {
         /// Consumer or supplier.
@@ -44,6 +47,9 @@ impl fmt::Display for Notice {
         match self {
             Notice::FilterRefused(number, why) => {
                 write!(f, "consumer {number}: the filter is refused: {why}")
+            }
+            Notice::NotScheduled(number, why) => {
+                write!(f, "connection {number} is not scheduled: {why}")
             }
             Notice::Released { side, number, why } => {
                 let side = match side {

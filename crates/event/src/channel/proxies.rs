@@ -89,7 +89,7 @@ impl ConsumerProxy {
         let target = Arc::new(Target::new(consumer, options));
         let connected = Arc::new(Connected::new(Parts {
             number: self.number,
-            outlet: core.outlet(self.number, &target)?,
+            outlet: core.outlet(self.number, &target, qos)?,
             timers: core.timers(self.number, &program)?,
             target,
             qos: qos.clone(),
@@ -106,6 +106,7 @@ impl ConsumerProxy {
         *state = State::Connected(Arc::clone(&connected));
         drop(state);
         connected.start();
+        core.schedule_consumer(&connected);
         core.consumers_changed(qos);
         if is_object {
             core.watch();
@@ -141,6 +142,7 @@ impl ConsumerProxy {
         core.forget_consumer(self.number);
         let ended = self.close();
         if let Some(connected) = &ended {
+            core.unschedule_consumer(connected);
             core.consumers_changed(connected.qos());
         }
         ended.is_some()
@@ -203,6 +205,7 @@ impl SupplierProxy {
             generation: 0,
         });
         drop(state);
+        self.core.schedule_supplier(self.number, qos);
         self.core.suppliers_changed(qos);
         if is_object {
             self.core.watch();
@@ -292,6 +295,7 @@ impl SupplierProxy {
         self.core.forget_supplier(self.number);
         let ended = self.close();
         if let Some(supplier) = &ended {
+            self.core.unschedule_supplier(&supplier.qos);
             self.core.suppliers_changed(&supplier.qos);
         }
         ended.is_some()

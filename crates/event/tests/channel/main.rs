@@ -5,6 +5,7 @@ mod objects;
 mod observers;
 mod peers;
 mod queued;
+mod scheduling;
 mod timers;
 mod typed;
 

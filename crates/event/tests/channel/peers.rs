@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use oxorb::{Interface as _, Orb};
 use oxorb_event::{ChannelOptions, EventChannel};
@@ -46,9 +47,16 @@ fn omniorb_supplies_and_consumes() {
     }
     output(build.args(["-lomniDynamic4", "-lomniORB4", "-lomnithread"]));
     let orb = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
-    let channel = EventChannel::new(ChannelOptions::default());
+    // Compilers run beside.
+    let channel = EventChannel::new(ChannelOptions {
+        call_timeout: Duration::from_secs(20),
+        ..ChannelOptions::default()
+    });
     let served = channel.serve(&orb, "EventService").unwrap();
-    let printed = output(Command::new(&program).arg(served.reference().to_ior()));
+    let mut client = Command::new(&program);
+    // Otherwise its ORB may serve two events of one connection at the same time.
+    client.args(["-ORBmaxServerThreadPerConnection", "1"]);
+    let printed = output(client.arg(served.reference().to_ior()));
     let expected = std::fs::read_to_string(here.join("tests/peers/client.expected")).unwrap();
     assert_eq!(printed, expected);
     let _ = std::fs::remove_dir_all(&folder);

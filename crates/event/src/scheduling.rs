@@ -1,0 +1,239 @@
+//! What a channel tells the scheduling service by itself: who sends events to whom (A11.18, A17.4).
+//!
+//! ```text
+//! supplier's RT_Info <--one way-- ENTRY#rep (the channel, for one consumer) <--one way-- consumer's RT_Info
+//! TIMEOUT:PERIOD     <--one way--'
+//! ```
+
+use std::collections::BTreeMap;
+use std::fmt::{self, Display};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use oxorb_delivery::{Class, Dispatching, LanePlan, Plan, Qos, Schedule, Threads};
+use oxorb_scheduler::rtec_base::DependencyTypeT::OneWayCall;
+use oxorb_scheduler::rtec_scheduler::scheduler::CreateError;
+use oxorb_scheduler::rtec_scheduler::{
+    CriticalityT, DispatchingTypeT, ImportanceT, InfoTypeT, SchedulerRef,
+};
+
+use crate::filter::Program;
+use crate::rtec_event_channel_admin::{ConsumerQos, SupplierQos};
+
+/// The scheduling service of a channel, with what was told to it.
+pub(crate) struct Scheduling {
+    scheduler: SchedulerRef,
+    /// By number of the consumer: the operation of the channel for each operation of the consumer.
+    consumers: Mutex<BTreeMap<u64, Vec<i32>>>,
+    /// How many connections a dependency stands for: dependent, what it depends on.
+    edges: Mutex<BTreeMap<(i32, i32), usize>>,
+}
+
+/// Why the scheduling service did not take what a channel told it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SchedulingError {
+    call: &'static str,
+    why: String,
+}
+
+impl Display for SchedulingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the scheduling service: {}: {}", self.call, self.why)
+    }
+}
+
+impl fmt::Debug for SchedulingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for SchedulingError {}
+
+fn tried<T, E: Display>(call: &'static str, done: Result<T, E>) -> Result<T, SchedulingError> {
+    done.map_err(|why| SchedulingError {
+        call,
+        why: why.to_string(),
+    })
+}
+
+/// Returns the plan of a dispatcher as a schedule has its queues: a lane for each, with its thread priority and order. For
+/// [`EventChannel::queued`](crate::EventChannel::queued); consumers get the lane of their operation.
+///
+/// # Errors
+/// Nothing is scheduled yet, or the service cannot be reached.
+pub fn scheduled_plan(scheduler: &SchedulerRef) -> Result<Plan, SchedulingError> {
+    let mut queues = tried("get_config_infos", scheduler.get_config_infos())?;
+    queues.sort_by_key(|queue| queue.preemption_priority);
+    let lane = |queue: &oxorb_scheduler::rtec_scheduler::ConfigInfo| LanePlan {
+        scheduling: Threads::At(Schedule {
+            class: Class::Fifo,
+            priority: queue.thread_priority.clamp(1, 99),
+        }),
+        dispatching: match queue.dispatching_type {
+            DispatchingTypeT::StaticDispatching => Dispatching::Static,
+            DispatchingTypeT::DeadlineDispatching => Dispatching::Deadline,
+            DispatchingTypeT::LaxityDispatching => Dispatching::Laxity,
+        },
+        ..LanePlan::new(format!("events-{}", queue.preemption_priority))
+    };
+    Ok(Plan::lanes(queues.iter().map(lane)))
+}
+
+impl Scheduling {
+    pub(crate) fn new(scheduler: SchedulerRef) -> Scheduling {
+        Scheduling {
+            scheduler,
+            consumers: Mutex::default(),
+            edges: Mutex::default(),
+        }
+    }
+
+    /// Notes a consumer: an operation of the channel for each of its own, which each of them depends on.
+    pub(crate) fn consumer(
+        &self,
+        number: u64,
+        qos: &ConsumerQos,
+        program: &Program,
+    ) -> Result<(), SchedulingError> {
+        let mut ours = Vec::new();
+        for theirs in operations(qos) {
+            let info = tried("get", self.scheduler.get(theirs))?;
+            let channel = self.operation(&format!("{}#rep", info.entry_point), 0)?;
+            self.depend(theirs, channel)?;
+            ours.push(channel);
+            for (_, period) in program.timers() {
+                let period = i32::try_from(*period).unwrap_or(i32::MAX);
+                let timer = self.operation(&format!("TIMEOUT:{period}"), period)?;
+                self.depend(channel, timer)?;
+            }
+        }
+        lock(&self.consumers).insert(number, ours);
+        Ok(())
+    }
+
+    /// Notes that a supplier's events concern a consumer.
+    pub(crate) fn pair(
+        &self,
+        consumer: u64,
+        program: &Program,
+        supplier: &SupplierQos,
+    ) -> Result<(), SchedulingError> {
+        for (channel, on) in self.edges_of(consumer, program, supplier) {
+            self.depend(channel, on)?;
+        }
+        Ok(())
+    }
+
+    /// Takes back that a supplier's events concern a consumer.
+    pub(crate) fn unpair(&self, consumer: u64, program: &Program, supplier: &SupplierQos) {
+        for edge in self.edges_of(consumer, program, supplier) {
+            let mut edges = lock(&self.edges);
+            let Some(count) = edges.get_mut(&edge) else {
+                continue;
+            };
+            *count -= 1;
+            if *count == 0 {
+                edges.remove(&edge);
+                drop(edges);
+                // A table of run time keeps its dependencies, and the service may be gone.
+                let _ = self
+                    .scheduler
+                    .remove_dependency(edge.0, edge.1, 1, OneWayCall);
+            }
+        }
+    }
+
+    /// Forgets a consumer. Its operations stay: it may connect again.
+    pub(crate) fn forget(&self, number: u64) {
+        lock(&self.consumers).remove(&number);
+    }
+
+    /// Puts a consumer's queue into the lane that the schedule has for its most urgent operation.
+    pub(crate) fn place(&self, qos: &ConsumerQos, lanes: usize, queue: Qos) -> Qos {
+        let assigned = operations(qos).into_iter().filter_map(|operation| {
+            let (_, subpriority, preemption) = self.scheduler.priority(operation).ok()?;
+            Some((preemption, subpriority))
+        });
+        match assigned.min() {
+            None => queue,
+            Some((preemption, subpriority)) => Qos {
+                lane: usize::try_from(preemption)
+                    .unwrap_or(0)
+                    .min(lanes.saturating_sub(1)),
+                order_in_lane: u32::MAX - u32::try_from(subpriority).unwrap_or(0),
+                ..queue
+            },
+        }
+    }
+
+    fn edges_of(
+        &self,
+        consumer: u64,
+        program: &Program,
+        supplier: &SupplierQos,
+    ) -> Vec<(i32, i32)> {
+        let ours = lock(&self.consumers)
+            .get(&consumer)
+            .cloned()
+            .unwrap_or_default();
+        let mut edges = Vec::new();
+        for one in &supplier.publications {
+            let theirs = one.dependency_info.rt_info;
+            if theirs != 0 && program.can_match(&one.event.header) {
+                edges.extend(ours.iter().map(|channel| (*channel, theirs)));
+            }
+        }
+        edges.sort_unstable();
+        edges.dedup();
+        edges
+    }
+
+    /// Finds or makes an operation; one with a period is a timer's, and has a thread.
+    fn operation(&self, name: &str, period: i32) -> Result<i32, SchedulingError> {
+        let handle = match self.scheduler.create(name) {
+            Ok(handle) => handle,
+            Err(CreateError::DuplicateName(_)) => {
+                return tried("lookup", self.scheduler.lookup(name));
+            }
+            Err(why) => return tried("create", Err(why)),
+        };
+        let done = self.scheduler.set(
+            handle,
+            CriticalityT::VeryLowCriticality,
+            0,
+            0,
+            0,
+            period,
+            ImportanceT::VeryLowImportance,
+            0,
+            i32::from(period > 0),
+            InfoTypeT::Operation,
+        );
+        tried("set", done).map(|()| handle)
+    }
+
+    fn depend(&self, dependent: i32, on: i32) -> Result<(), SchedulingError> {
+        let mut edges = lock(&self.edges);
+        let count = edges.entry((dependent, on)).or_default();
+        *count += 1;
+        if *count > 1 {
+            return Ok(());
+        }
+        drop(edges);
+        let done = self.scheduler.add_dependency(dependent, on, 1, OneWayCall);
+        tried("add_dependency", done)
+    }
+}
+
+/// Returns the operations of a consumer, each once.
+fn operations(qos: &ConsumerQos) -> Vec<i32> {
+    let all = qos.dependencies.iter().map(|one| one.rt_info);
+    let mut all: Vec<i32> = all.filter(|handle| *handle != 0).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -3,6 +3,7 @@
 mod channel;
 mod consumer;
 mod filter;
+mod gateway;
 mod publish;
 mod record;
 mod replay;
@@ -36,6 +37,8 @@ pub(crate) enum Command {
     Record(record::Args),
     /// Push the events of a recording again
     Replay(replay::Args),
+    /// Pass events of one channel on to another
+    Gateway(gateway::Args),
 }
 
 /// Runs one verb.
@@ -48,5 +51,6 @@ pub(crate) fn run(command: Command) -> Done {
         Command::Stat(args) => stat::watch(&args),
         Command::Record(args) => record::run(&args),
         Command::Replay(args) => replay::run(&args),
+        Command::Gateway(args) => gateway::run(&args),
     }
 }

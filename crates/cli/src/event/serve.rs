@@ -8,6 +8,8 @@ use clap::ValueEnum;
 use oxorb::{Interface as _, Orb, Printable};
 use oxorb_event::delivery::{Plan, Qos, WhenFull};
 use oxorb_event::{ChannelOptions, Control, EventChannel, INITIAL_NAME, Limits, Served};
+use oxorb_notify::cos_notify_channel_admin::EventChannelRef;
+use oxorb_notify::{NotifyService, Settings};
 use serde_json::json;
 
 use super::statistics::idl::EventStatisticsRef;
@@ -24,6 +26,7 @@ use crate::output::{Done, Failed, Format, because, print, print_line};
     Examples:\n  \
     oxorb event serve --port 2811\n  \
     oxorb event serve --queue 64 --when-full keep-latest\n  \
+    oxorb event serve --port 2811 --notify=EventChannel\n  \
     oxorb event serve --bind -ORBInitRef NameService=corbaloc::host:2809/NameService\n  \
     oxorb event serve --host 0.0.0.0 --port 2811 sensors alarms -ORBAccess 'allow 10.0.0.0/8'"
 )]
@@ -31,6 +34,10 @@ pub(crate) struct Args {
     /// Names of the channels
     #[arg(value_name = "NAME", default_values_t = [INITIAL_NAME.to_owned()])]
     names: Vec<String>,
+    /// Serve the OMG's Event and Notification Services, too: a channel of both under NAME, and the factory of channels under
+    /// NotificationService
+    #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "NotifyChannel")]
+    notify: Option<String>,
     /// Where to listen; references outlive the process if it is always the same. 0: the system chooses
     #[arg(long, default_value_t = 0)]
     port: u16,
@@ -81,6 +88,13 @@ pub(crate) struct Args {
     format: Format,
 }
 
+/// A running Notification Service.
+struct Notify {
+    name: String,
+    channel: EventChannelRef,
+    _service: NotifyService,
+}
+
 /// Policy of a full queue.
 #[derive(Clone, Copy, Default, ValueEnum)]
 enum Full {
@@ -122,6 +136,7 @@ pub(super) fn run(args: &Args) -> Done {
         ));
     }
     let served = Arc::new(served);
+    let notify = args.serve_notify(&orb)?;
     let statistics: EventStatisticsRef = orb.root_poa().activate(Statistics(served.clone()))?;
     orb.bind(OBJECT, &statistics);
     orb.root_poa().manager().activate()?;
@@ -131,9 +146,9 @@ pub(super) fn run(args: &Args) -> Done {
             .map_err(|error| because(format!("{}: {error}", file.display())))?;
     }
     if args.bind {
-        bind(&orb, &served)?;
+        bind(&orb, &served, notify.as_ref())?;
     }
-    ready(args, &orb, &served)?;
+    ready(args, &orb, &served, notify.as_ref())?;
     orb.shutdown_on_signal()?;
     orb.run();
     Ok(())
@@ -152,6 +167,30 @@ impl Args {
         };
         let plan = Plan::pool(usize::from(self.threads));
         Ok(EventChannel::queued(self.options(), plan, queue)?)
+    }
+
+    /// Starts the Notification Service, if it is wanted: its channel, and the name of that.
+    fn serve_notify(&self, orb: &Orb) -> Result<Option<Notify>, Failed> {
+        let Some(name) = &self.notify else {
+            return Ok(None);
+        };
+        if self.names.contains(name) {
+            return Err(because(format!(
+                "{name} is a real-time channel already: --notify=NAME takes another name"
+            )));
+        }
+        let settings = Settings {
+            reconnect: self.reconnect,
+            call_timeout: Duration::from_millis(self.call_timeout),
+            ..Settings::default()
+        };
+        let service = NotifyService::start_with(orb, settings).map_err(because)?;
+        let channel = service.channel_named(name, &[], &[])?;
+        Ok(Some(Notify {
+            name: name.clone(),
+            channel,
+            _service: service,
+        }))
     }
 
     fn options(&self) -> ChannelOptions {
@@ -175,7 +214,7 @@ impl Args {
     }
 }
 
-fn bind(orb: &Orb, served: &[(String, Served)]) -> Done {
+fn bind(orb: &Orb, served: &[(String, Served)], notify: Option<&Notify>) -> Done {
     let names = crate::name::usual(orb).map_err(|error| {
         because(format!(
             "{error}\nthe channels cannot be bound: where is the name server? Say it with -ORBInitRef NameService=URL; \
@@ -185,10 +224,13 @@ fn bind(orb: &Orb, served: &[(String, Served)]) -> Done {
     for (name, served) in served {
         names.register(orb, name.as_str(), served.reference())?;
     }
+    if let Some(notify) = notify {
+        names.register(orb, notify.name.as_str(), &notify.channel)?;
+    }
     Ok(())
 }
 
-fn ready(args: &Args, orb: &Orb, served: &[(String, Served)]) -> Done {
+fn ready(args: &Args, orb: &Orb, served: &[(String, Served)], notify: Option<&Notify>) -> Done {
     let access = Access::of(orb, false);
     match args.format {
         Format::Text => {
@@ -196,9 +238,23 @@ fn ready(args: &Args, orb: &Orb, served: &[(String, Served)]) -> Done {
                 let urls = urls(served.reference().reference(), name);
                 print(format_args!("serving events at {}\n", urls.join(" ")))?;
             }
+            if let Some(Notify { name, channel, .. }) = notify {
+                let urls = urls(channel.reference(), name);
+                print(format_args!(
+                    "serving the Notification Service at {}\n",
+                    urls.join(" ")
+                ))?;
+            }
             access.print()
         }
         Format::Json => {
+            let notify = notify.map(|Notify { name, channel, .. }| {
+                json!({
+                    "name": name,
+                    "corbaloc": urls(channel.reference(), name),
+                    "ior": channel.to_ior(),
+                })
+            });
             let channels = served.iter().map(|(name, served)| {
                 let reference = served.reference();
                 json!({
@@ -210,6 +266,7 @@ fn ready(args: &Args, orb: &Orb, served: &[(String, Served)]) -> Done {
             print_line(&json!({
                 "event": "serving",
                 "channels": channels.collect::<Vec<_>>(),
+                "notify": notify,
                 "bound": args.bind,
                 "access": access.json(),
             }))

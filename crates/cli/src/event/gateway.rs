@@ -1,0 +1,110 @@
+//! `oxorb event gateway`: events of one channel in another.
+
+use std::time::Duration;
+
+use oxorb::Orb;
+use oxorb_event::gateway::{IiopGateway, IiopOptions, IiopStatistics};
+use oxorb_event::rtec_event_channel_admin::EventChannelRef;
+use serde_json::json;
+
+use super::channel::end_of_process;
+use crate::listening::Listening;
+use crate::orb::with_args;
+use crate::output::{BAD, Done, Failed, Format, because, print, print_line};
+
+/// Arguments of `oxorb event gateway`.
+#[derive(clap::Args)]
+#[command(
+    after_help = "What the consumers of the one channel ask for is asked of the other, and passed on as often as the ttl of \
+    an event allows. Either channel may be of any ORB; a channel that is lost is looked for until it is back. Two gateways \
+    in opposite directions join two channels. Both channels call the gateway, so that it needs an address that they reach: \
+    --host.\n\nExample:\n  \
+    oxorb event gateway --from corbaloc::north:2811/EventService --to corbaloc::south:2811/EventService --host 10.0.0.7"
+)]
+pub(crate) struct Args {
+    /// Channel that events come from: IOR:, corbaloc:, corbaname: or file:
+    #[arg(long, value_name = "URL")]
+    from: String,
+    /// Channel that events go to
+    #[arg(long, value_name = "URL")]
+    to: String,
+    /// Pass events on whatever their ttl is, and leave it
+    #[arg(long)]
+    ignore_ttl: bool,
+    /// Seconds between two looks whether both channels are there
+    #[arg(long, value_name = "S", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    period: u64,
+    /// Where to listen. 0: the system chooses
+    #[arg(long, default_value_t = 0)]
+    port: u16,
+    #[command(flatten)]
+    listening: Listening,
+    /// Output format; JSON is one line for each change of the connection, and one at the end
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Time between two looks at the counters.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Passes events on until the process is ended.
+pub(super) fn run(args: &Args) -> Done {
+    let builder = args.listening.at(Orb::builder(), args.port);
+    let orb = with_args(builder).build()?;
+    let find = |url: &str| -> Result<EventChannelRef, Failed> {
+        let found = orb.resolve(url);
+        found.map_err(|why| because(format!("the event channel {url}: {why}")))
+    };
+    let options = IiopOptions {
+        use_ttl: !args.ignore_ttl,
+        period: Duration::from_secs(args.period),
+        ..IiopOptions::default()
+    };
+    let (from, to) = (find(&args.from)?, find(&args.to)?);
+    let gateway = IiopGateway::start(&orb, &from, &to, options).map_err(because)?;
+    let end = end_of_process()?;
+    let mut connected = false;
+    loop {
+        let seen = gateway.statistics();
+        if seen.is_connected != connected {
+            connected = seen.is_connected;
+            told(args.format, connected)?;
+        }
+        if end.recv_timeout(LOOK) == Err(std::sync::mpsc::RecvTimeoutError::Disconnected) {
+            break;
+        }
+    }
+    let passed = gateway.statistics();
+    drop(gateway);
+    orb.shutdown(true)?;
+    summary(args.format, &passed)
+}
+
+fn told(format: Format, connected: bool) -> Done {
+    let what = if connected { "connected" } else { "lost" };
+    match format {
+        Format::Json => print_line(&json!({ "event": what })),
+        Format::Text if connected => print("connected\n"),
+        Format::Text => {
+            anstream::eprintln!("{BAD}lost{BAD:#}: one of the channels does not answer");
+            Ok(())
+        }
+    }
+}
+
+fn summary(format: Format, passed: &IiopStatistics) -> Done {
+    let IiopStatistics {
+        events,
+        ended,
+        failed,
+        ..
+    } = passed;
+    match format {
+        Format::Json => print_line(
+            &json!({"event": "ended", "events": events, "ended": ended, "failed": failed}),
+        ),
+        Format::Text => print(format_args!(
+            "passed on {events} events; {ended} had no ttl left, {failed} failed\n"
+        )),
+    }
+}

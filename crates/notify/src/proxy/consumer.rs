@@ -160,8 +160,12 @@ impl ProxyConsumer {
         channel.admit(Side::Suppliers)?;
         match self.link.connect(peer, service.settings.reconnect) {
             Ok(false) => {}
-            // The one that it replaces was counted.
-            Ok(true) => channel.leave(Side::Suppliers),
+            // The one that it replaces was counted, and is in the channel's list.
+            Ok(true) => {
+                channel.leave(Side::Suppliers);
+                self.link.inform(&service, &self.me);
+                return Ok(self.changed()?);
+            }
             Err(refused) => {
                 channel.leave(Side::Suppliers);
                 return Err(refused);

@@ -73,3 +73,25 @@ fn a_consumer_of_the_event_service_gets_events_all_the_same() {
     source.push_structured_event(&event).unwrap();
     assert!(matches!(heard.recv_timeout(PATIENCE), Ok(Heard::Any(_))));
 }
+
+#[test]
+fn a_replaced_supplier_counts_once() {
+    let served = Served::with(oxorb_notify::Settings {
+        reconnect: true,
+        ..oxorb_notify::Settings::default()
+    });
+    let source = served.structured_source();
+    source.offer_change(&types(&["a"]), &[]).unwrap();
+    source.connect_structured_push_supplier(None).unwrap();
+    let proxy = served.structured_proxy();
+    let heard = served.connect(&proxy);
+    assert_eq!(
+        heard.recv_timeout(PATIENCE),
+        Ok(Heard::Types(types(&["a"]), vec![]))
+    );
+    source.disconnect_structured_push_consumer().unwrap();
+    assert_eq!(
+        heard.recv_timeout(PATIENCE),
+        Ok(Heard::Types(vec![], types(&["a"])))
+    );
+}

@@ -700,6 +700,12 @@ impl mapping::Desk for Clerk {
         Ok(Cow::Borrowed(&image[..length as usize]))
     }
 
+    fn weigh(&self, image: oxorb::Octets<'_>) -> oxorb::Result<u32> {
+        let mut weight = 0;
+        image.for_each_chunk::<4096>(|octets| weight += octets.len() as u32);
+        Ok(weight)
+    }
+
     fn open(
         &self,
         old: Option<&AccountRef>,
@@ -785,6 +791,12 @@ fn large_results() {
     let (_orb, desk, _) = desk();
     let cropped: oxorb::OctetSeq = desk.crop(&[1, 2, 3, 4], 2).unwrap();
     assert_eq!(*cropped, [1, 2]);
+}
+
+#[test]
+fn octets_in_place() {
+    let (_orb, desk, _) = desk();
+    assert_eq!(desk.weigh((&[1, 2, 3, 4]).into()).unwrap(), 4);
 }
 
 #[test]

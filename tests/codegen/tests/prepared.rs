@@ -41,6 +41,10 @@ impl mapping::Desk for Clerk {
         Ok(image.into())
     }
 
+    fn weigh(&self, image: oxorb::Octets<'_>) -> oxorb::Result<u32> {
+        Ok(image.len() as u32)
+    }
+
     fn open(
         &self,
         old: Option<&mapping::AccountRef>,

@@ -6,7 +6,8 @@
 
 use std::error::Error;
 use std::io::{BufRead, Write};
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use iceoryx2::port::listener::Listener;
 use iceoryx2::port::notifier::Notifier;
@@ -32,14 +33,19 @@ fn sleeps(word: &str) -> Result<bool> {
     }
 }
 
+/// Longest time until a sleeper looks whether its standard input has closed.
+const LOOK: Duration = Duration::from_millis(200);
+
 /// Octets that a loan begins with; more are taken when more are wanted.
 const FIRST: usize = 4096;
 
 /// Answers requests until standard input closes, when its parent ends it.
 fn serve(name: &str, sleeps: bool) -> Result {
+    // What is dropped in order leaves no files behind.
+    let over = &*Box::leak(Box::new(AtomicBool::new(false)));
     std::thread::spawn(|| {
         for _ in std::io::stdin().lock().lines() {}
-        std::process::exit(0);
+        over.store(true, Ordering::Relaxed);
     });
     set_log_level(LogLevel::Error);
     let node = NodeBuilder::new().create::<ipc::Service>()?;
@@ -56,7 +62,7 @@ fn serve(name: &str, sleeps: bool) -> Result {
         .then(|| Bell::new(&node, name, Side::Server))
         .transpose()?;
     println!("{name}");
-    loop {
+    while !over.load(Ordering::Relaxed) {
         let mut found = false;
         while let Some(request) = server.receive()? {
             found = true;
@@ -74,6 +80,7 @@ fn serve(name: &str, sleeps: bool) -> Result {
             _ => std::hint::spin_loop(),
         }
     }
+    Ok(())
 }
 
 fn call(name: &str, sleeps: bool) -> Result {
@@ -185,7 +192,7 @@ impl Bell {
     }
 
     fn wait(&self) -> Result {
-        self.here.blocking_wait(|_| {})?;
+        self.here.timed_wait(|_| {}, LOOK)?;
         Ok(())
     }
 }

@@ -62,6 +62,7 @@ pub struct Inbox {
     /// Octets of the message at `start` that lie elsewhere, if `has_gap`; otherwise kept for its memory.
     gap: Option<Box<Gap>>,
     has_gap: bool,
+    borrows: bool,
     /// Octets as they arrived.
     buffer: Vec<u8>,
     /// The first octet of `buffer` that belongs to no message already dropped.
@@ -86,6 +87,7 @@ impl Inbox {
             other: None,
             gap: None,
             has_gap: false,
+            borrows: true,
             buffer: Vec::new(),
             start: 0,
             announced: Announced::Nothing,
@@ -97,12 +99,14 @@ impl Inbox {
         }
     }
 
-    /// Returns this inbox, before anything arrived, with memory to read into for as long as messages fit.
+    /// Returns this inbox, before anything arrived, with memory to read into for as long as messages fit. It then
+    /// [borrows](Self::borrows) nothing: copying what was lent together would take other memory.
     pub fn reading_into(self, mut buffer: Vec<u8>) -> Self {
         buffer.clear();
         Self {
             habit: buffer.capacity().max(READ_AHEAD),
             buffer,
+            borrows: false,
             ..self
         }
     }

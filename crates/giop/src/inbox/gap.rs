@@ -25,7 +25,8 @@ impl Inbox {
         let header = Header::parse(unread.first_chunk()?).ok()?;
         let plain = header.kind == MessageType::REQUEST && !header.more_fragments;
         let left = self.awaited.checked_sub(unread.len())?;
-        let fits = plain && self.other.is_none() && !self.has_gap && left >= SMALLEST_LEASE;
+        let may = self.borrows && self.other.is_none() && !self.has_gap;
+        let fits = may && plain && left >= SMALLEST_LEASE;
         fits.then_some(left)
     }
 

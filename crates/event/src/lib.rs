@@ -12,6 +12,7 @@
 //!   ([`RemoteChannel`]).
 //! * [`Filter`] is what a consumer asks for; [`event_type`] holds the types that mean something to a channel.
 //! * [`gateway`] takes events farther: to a channel elsewhere by GIOP, or to many by datagrams.
+//! * [`in_order`] has an ORB keep the order of events between processes.
 //! * [`delivery`] has the queues and threads of a channel that does not deliver in the supplier's thread.
 //! * [`rtec_event_comm`] and [`rtec_event_channel_admin`] hold the interfaces as they are in IDL.
 #![forbid(unsafe_code)]
@@ -24,6 +25,7 @@ mod filter_text;
 #[doc(hidden)]
 pub mod fuzz;
 pub mod gateway;
+mod order;
 mod scheduling;
 mod service;
 pub mod time;
@@ -47,6 +49,7 @@ pub use filter_text::FilterTextError;
 pub use idl::{
     EventPayload, RtecEventData, rtec_base, rtec_event_channel_admin, rtec_event_comm, time_base,
 };
+pub use order::in_order;
 pub use oxorb_delivery as delivery;
 pub use scheduling::{SchedulingError, scheduled_plan};
 pub use service::{POA_NAME, Served};

@@ -8,7 +8,7 @@ use oxorb_event::rtec_event_channel_admin::{
     EventChannelRef, ProxyPushConsumerRef, ProxyPushSupplierRef,
 };
 use oxorb_event::rtec_event_comm::{Event, EventHeader, PushConsumerRef};
-use oxorb_event::{Filter, INITIAL_NAME, asks_for, publishes};
+use oxorb_event::{Filter, INITIAL_NAME, asks_for, in_order, publishes};
 
 use crate::orb::with_args;
 use crate::output::{Failed, because};
@@ -35,7 +35,7 @@ impl At {
     /// Finds the channel. The ORB that calls it listens nowhere.
     pub(super) fn connect(&self) -> Result<Channel, Failed> {
         let timeout = Duration::from_millis(self.timeout);
-        let builder = Orb::builder()
+        let builder = in_order(Orb::builder())
             .connect_timeout(timeout)
             .round_trip_timeout(timeout);
         let orb = with_args(builder).build()?;

@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use oxorb::{Interface as _, Orb, SystemException};
-use oxorb_event::Filter;
 use oxorb_event::rtec_event_channel_admin::ProxyPushSupplierRef;
 use oxorb_event::rtec_event_comm::{Event, PushConsumer, PushConsumerRef};
+use oxorb_event::{Filter, in_order};
 
 use super::channel::{At, Channel};
 use super::filter;
@@ -72,7 +72,7 @@ impl Wanted {
         };
         let channel = self.at.connect()?;
         let listen = format!("iiop://{}:{}", self.address(&channel), self.port);
-        let orb = with_args(Orb::builder().listen(&listen)).build()?;
+        let orb = with_args(in_order(Orb::builder()).listen(&listen)).build()?;
         types.register(&orb);
         let missed = Arc::<AtomicU64>::default();
         let (to, events) = sync_channel(self.queue as usize);

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use oxorb::Orb;
 use oxorb_event::gateway::{IiopGateway, IiopOptions, IiopStatistics};
+use oxorb_event::in_order;
 use oxorb_event::rtec_event_channel_admin::EventChannelRef;
 use serde_json::json;
 
@@ -49,7 +50,7 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// Passes events on until the process is ended.
 pub(super) fn run(args: &Args) -> Done {
-    let builder = args.listening.at(Orb::builder(), args.port);
+    let builder = args.listening.at(in_order(Orb::builder()), args.port);
     let orb = with_args(builder).build()?;
     let find = |url: &str| -> Result<EventChannelRef, Failed> {
         let found = orb.resolve(url);

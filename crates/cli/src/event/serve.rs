@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::ValueEnum;
 use oxorb::{Interface as _, Orb, Printable};
 use oxorb_event::delivery::{Plan, Qos, WhenFull};
-use oxorb_event::{ChannelOptions, Control, EventChannel, INITIAL_NAME, Limits, Served};
+use oxorb_event::{ChannelOptions, Control, EventChannel, INITIAL_NAME, Limits, Served, in_order};
 use oxorb_notify::cos_notify_channel_admin::EventChannelRef;
 use oxorb_notify::{NotifyService, Settings};
 use serde_json::json;
@@ -122,7 +122,7 @@ impl From<Full> for WhenFull {
 
 /// Serves until the process is ended.
 pub(super) fn run(args: &Args) -> Done {
-    let builder = args.listening.at(Orb::builder(), args.port);
+    let builder = args.listening.at(in_order(Orb::builder()), args.port);
     let orb = with_args(builder.listen_late()).build()?;
     let mut served = Vec::new();
     for name in &args.names {

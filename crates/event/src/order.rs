@@ -1,0 +1,24 @@
+//! Order of events between processes.
+
+use oxorb::{Builder, ClientConnections};
+
+/// Has an ORB keep the order of each supplier's events on their way to other processes and from them.
+///
+/// Events are oneways. By default a thread sends over whichever connection is idle, and a server takes several requests of
+/// one connection at a time: oneways may overtake each other. Here all threads share one connection to each server, and
+/// requests of a connection are served one after the other. Costs a lock per call where several threads call one server,
+/// and an operation that takes long keeps others of its connection waiting. Both ends need it: supplier and channel, channel
+/// and consumer. Settings of the command line that follow win (`-ORBClientConnections`, `-ORBMaxRequestsPerConnection`).
+///
+/// ```
+/// let orb = oxorb_event::in_order(oxorb::Orb::builder()).build()?;
+/// # orb.shutdown(true)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn in_order(builder: Builder) -> Builder {
+    builder.configure(|options| {
+        options.client_connections = ClientConnections::LeaderFollowers;
+        options.max_requests_per_connection = 1;
+    })
+}

@@ -357,7 +357,10 @@ impl Inbox {
     pub fn peek_frame(&mut self) -> Option<Frame<'_>> {
         let header = self.peek()?.ok()?;
         if self.has_gap {
-            return Some(self.lent_frame(header));
+            if self.is_among_arguments(header) {
+                return Some(self.lent_frame(header));
+            }
+            self.fill();
         }
         let bytes = &self.buffer[self.start..self.start + header.total()];
         let header = Header {
@@ -525,7 +528,7 @@ impl Inbox {
     /// Capacity of the buffers that stay between messages.
     #[inline]
     pub fn spare(&self) -> usize {
-        self.buffer.capacity() + self.joined.capacity()
+        self.buffer.capacity() + self.joined.capacity() + self.memory_of_gap()
     }
 
     /// Gives memory back that is spare, and keeps up to so many octets, as well as what has arrived.
@@ -534,6 +537,9 @@ impl Inbox {
         self.buffer.shrink_to(octets);
         self.joined
             .shrink_to(octets.saturating_sub(self.buffer.capacity()));
+        if !self.has_gap {
+            self.gap = None;
+        }
         self.habit = self.habit.min(octets.max(READ_AHEAD));
     }
 

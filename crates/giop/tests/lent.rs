@@ -224,3 +224,26 @@ fn replies_and_fragments_and_small_requests_are_read() {
         "less than a large payload is left"
     );
 }
+
+#[test]
+fn who_looks_ahead_at_a_gap_in_the_header_sees_the_whole_message() {
+    let (message, at) = (request(b"small", KEY).0, 40);
+    let page = Page::of(&message[at..at + 20_000]);
+    let mut inbox = arrived(&message, at, &page, &[]);
+    let frame = inbox.peek_frame().unwrap();
+    assert!(frame.gap.is_none() && frame.bytes == message);
+    assert_eq!(page.back(), 1);
+}
+
+#[test]
+fn memory_for_copies_is_spare_and_given_back() {
+    let payload = payload(30_000);
+    let (message, at) = request(&payload, b"key");
+    let mut inbox = arrived(&message, at, &Page::of(&payload), &[]);
+    inbox.poll().unwrap();
+    assert_eq!(inbox.frame().whole().len(), message.len());
+    assert_eq!(inbox.poll(), Ok(None));
+    assert!(inbox.spare() >= message.len());
+    inbox.shrink_to(1_000);
+    assert!(inbox.spare() < 20_000, "{}", inbox.spare());
+}

@@ -446,14 +446,16 @@ impl Link for ShmLink {
 
     fn took_nothing(&self) -> bool {
         // A peer that has closed it in order may still be at what it copied out.
-        self.ended_by_peer() & CLOSED == 0 && self.outgoing.is_unheard(&self.segment)
+        self.ended_by_peer() & CLOSED == 0
+            && self.is_deserted()
+            && self.outgoing.is_unheard(&self.segment)
     }
 
     fn left_last(&self) -> bool {
         // Without a word, that is, killed: one that ends in order may still be at what it copied out. Who is gone
         // has told of all that it took.
         self.ended_by_peer() & (CLOSED | DEAF) == 0
-            && poll::is_hung_up(&self.socket)
+            && self.is_deserted()
             && self.outgoing.left_last(&self.segment)
     }
 
@@ -498,6 +500,15 @@ impl Link for ShmLink {
 }
 
 impl ShmLink {
+    /// Whether the peer has closed its socket. A connection that this end has closed says nothing: the peer may live, and read
+    /// what is in the ring.
+    fn is_deserted(&self) -> bool {
+        // Looked at last: this end says that it closes before it shuts the socket down.
+        poll::is_hung_up(&self.socket)
+            && !self.closed.load(Ordering::Acquire)
+            && !self.deaf.load(Ordering::Acquire)
+    }
+
     /// Takes octets that are there; where this end lends blocks, up to the first one.
     #[inline]
     fn take(&self, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {

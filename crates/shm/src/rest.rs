@@ -209,6 +209,8 @@ impl Known {
             Some(written) if written == self.written => {
                 if !self.is_empty && self.since.elapsed() >= self.after {
                     self.is_empty = rest.give_back();
+                    // A lease that is out keeps them: not asked about at each look.
+                    self.since = Instant::now();
                 }
             }
             written => {

@@ -107,6 +107,9 @@ impl<'l> Message<'l> {
         link.outgoing.splice(&link.segment, block, ticket);
         self.hidden += octets.len();
         self.put += 1;
+        if self.put >= PIECE {
+            self.publish()?;
+        }
         Ok(())
     }
 }

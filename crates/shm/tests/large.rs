@@ -87,3 +87,25 @@ fn a_write_that_is_late_leaves_the_connection_as_it_was() {
     client.write(&mut [IoSlice::new(&[3; 60_000])]).unwrap();
     assert_eq!(read(&*server, 60_000), [3; 60_000]);
 }
+
+/// Two blocks with nothing between them, where a piece of the ring ends.
+#[test]
+fn blocks_may_lie_behind_each_other() {
+    let _guard = guard();
+    let [client, server] = pair("@|ring=64K&blocks=1M");
+    let (head, block) = (vec![1; (32 << 10) - 1], vec![2; 20_000]);
+    let parts = [&head[..], &block, &block, b"end"];
+    client.write(&mut parts.map(IoSlice::new)).unwrap();
+    assert!(read(&*server, parts.concat().len()) == parts.concat());
+}
+
+/// It may be read yet, and served.
+#[test]
+fn who_closes_does_not_know_that_its_last_request_is_unread() {
+    let _guard = guard();
+    let [client, server] = pair("@");
+    client.write(&mut [IoSlice::new(b"request")]).unwrap();
+    client.close();
+    assert!(!client.took_nothing() && !client.left_last());
+    assert_eq!(read(&*server, 7), b"request");
+}

@@ -108,7 +108,7 @@ pub trait Link: Send + Sync {
 
     /// Reports whether the peer has certainly taken none of the octets that this end wrote since the connection began: of a
     /// connection that has ended, nothing that was sent over it was served. False where the transport does not know, as
-    /// over sockets. Never blocks; no system call.
+    /// over sockets. Never blocks; a system call at most.
     fn took_nothing(&self) -> bool {
         false
     }

@@ -196,6 +196,8 @@ fn accept(
                 {
                     orb.shared()
                         .note(Incident::PagesRefused, || link.peer(), || error.to_string());
+                    // In order, so that its client goes elsewhere.
+                    turn_away(Arc::from(link), wire);
                     continue;
                 }
                 // A peer that vanishes silently would hold its place for ever; where the

@@ -73,7 +73,7 @@ impl Inbox {
     }
 
     /// Whether all that is no argument stands before the gap.
-    fn is_among_arguments(&self, header: Header) -> bool {
+    pub(super) fn is_among_arguments(&self, header: Header) -> bool {
         let frame = self.lent_frame(header);
         let at = self.gap.as_ref().map_or(0, |gap| gap.at());
         let start = Frame {
@@ -86,7 +86,7 @@ impl Inbox {
     }
 
     /// Copies the octets that were lent to their place.
-    fn fill(&mut self) {
+    pub(super) fn fill(&mut self) {
         let Some(gap) = self.gap.as_deref_mut() else {
             return;
         };

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 #[derive(Clone, Debug, PartialEq)]
 enum Plain {
     Boolean(bool),
-    Integer(i64),
+    Integer(i128),
     Text(String),
     List(Vec<i32>),
 }
@@ -70,11 +70,9 @@ fn model(tree: &Tree, event: &Properties) -> Option<Plain> {
             let (left, right) = (model(left, event)?, model(right, event)?);
             let (left, right) = (number(&left)?, number(&right)?);
             Plain::Integer(match *operator {
-                "+" => left + right,
-                "-" => left - right,
-                "*" => left
-                    .checked_mul(right)
-                    .filter(|value| value.abs() < 1 << 60)?,
+                "+" => left.checked_add(right)?,
+                "-" => left.checked_sub(right)?,
+                "*" => left.checked_mul(right)?,
                 _ => left.checked_div(right)?,
             })
         }
@@ -89,7 +87,7 @@ fn model(tree: &Tree, event: &Properties) -> Option<Plain> {
             };
             match number(&value) {
                 Some(value) => {
-                    Plain::Boolean(list.contains(&i32::try_from(value).unwrap_or(i32::MIN)))
+                    Plain::Boolean(i32::try_from(value).is_ok_and(|value| list.contains(&value)))
                 }
                 None if list.is_empty() => Plain::Boolean(false),
                 None => return None,
@@ -98,7 +96,7 @@ fn model(tree: &Tree, event: &Properties) -> Option<Plain> {
     })
 }
 
-fn number(value: &Plain) -> Option<i64> {
+fn number(value: &Plain) -> Option<i128> {
     match value {
         Plain::Boolean(value) => Some((*value).into()),
         Plain::Integer(value) => Some(*value),
@@ -160,7 +158,7 @@ fn written(tree: &Tree, spare: bool) -> String {
 fn plain() -> impl Strategy<Value = Plain> {
     prop_oneof![
         any::<bool>().prop_map(Plain::Boolean),
-        (-3i64..4).prop_map(Plain::Integer),
+        (-3i128..4).prop_map(Plain::Integer),
         any::<i32>().prop_map(|value| Plain::Integer(value.into())),
         "[a-c'\\\\é]{0,3}".prop_map(Plain::Text),
     ]
@@ -205,7 +203,7 @@ fn tree() -> impl Strategy<Value = Tree> {
 fn any_of(value: &Plain) -> Any {
     match value {
         Plain::Boolean(value) => Any::new(*value),
-        Plain::Integer(value) => Any::new(*value),
+        Plain::Integer(value) => Any::new(i64::try_from(*value).expect("a small one")),
         Plain::Text(value) => Any::new(value.clone()),
         Plain::List(value) => Any::new(value.clone()),
     }

@@ -47,7 +47,7 @@ impl<E: Clone + Send + 'static> Shared<E> {
 
     /// Delivers what there is for one turn. Returns whether the caller is to take another one.
     fn turn(&self) -> bool {
-        let mut hand = loop {
+        let hand = loop {
             let mut state = self.lock();
             let now = if state.is_timed() {
                 self.clock.now()
@@ -80,43 +80,48 @@ impl<E: Clone + Send + 'static> Shared<E> {
             }
             None => Outcome::Gone,
         };
-        let release = self.end_turn(&mut hand, outcome);
-        self.after_turn(hand, release)
+        let release = self.end_turn(hand, outcome);
+        self.after_turn(release)
     }
 
     /// Counts a delivery, and says why the consumer is to be released, if so.
-    fn end_turn(&self, hand: &mut Hand<E>, outcome: Outcome) -> Option<Release> {
+    fn end_turn(&self, mut hand: Hand<E>, outcome: Outcome) -> Option<Release> {
         let events = hand.events.len();
         match outcome {
             Outcome::Delivered => {
                 // Their destructors run without the lock.
                 hand.clear();
-                self.lock().delivered(events);
+                let mut state = self.lock();
+                state.delivered(events);
+                // With the same lock: the next turn takes it, and makes none.
+                state.keep(hand);
                 None
             }
             Outcome::Failed | Outcome::Gone => {
                 let gone = outcome == Outcome::Gone;
                 let cause = if gone { Cause::Gone } else { Cause::Failed };
-                self.report_all(cause, hand);
-                let too_many = self.lock().failed(events, cause);
+                self.report_all(cause, &mut hand);
+                let mut state = self.lock();
+                let too_many = state.failed(events, cause);
+                state.keep(hand);
                 let gone = gone.then_some(Release::Gone);
                 gone.or(too_many.map(Release::Failures))
             }
             Outcome::Retry(pause) => {
                 let at = self.clock.now().saturating_add(nanoseconds(pause));
-                let (cause, too_many) = self.lock().retry(hand, at);
-                self.report_all(cause, hand);
+                let (cause, too_many) = self.lock().retry(&mut hand, at);
+                self.report_all(cause, &mut hand);
+                self.lock().keep(hand);
                 too_many.map(Release::Failures)
             }
         }
     }
 
-    fn after_turn(&self, hand: Hand<E>, release: Option<Release>) -> bool {
+    fn after_turn(&self, release: Option<Release>) -> bool {
         if let Some(why) = release {
             self.release(why);
         }
         let mut state = self.lock();
-        state.keep(hand);
         let now = if state.is_timed() {
             self.clock.now()
         } else {

@@ -69,13 +69,11 @@ impl Listening {
     /// Those of [`Acceptor::accept`].
     pub fn accept(&self) -> io::Result<OwnedFd> {
         loop {
-            if self.is_closed() {
-                return Err(io::ErrorKind::NotConnected.into());
-            }
+            // Also once it is closed: whoever had connected by then is told so, instead of losing a request. Then the system
+            // has no more, and does not wait.
             match socket::accept(&self.socket) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // `close` ends the wait with an error too: see above which it was.
-                Err(_) if self.is_closed() => {}
+                Err(_) if self.is_closed() => return Err(io::ErrorKind::NotConnected.into()),
                 done => return done,
             }
         }

@@ -60,6 +60,7 @@ impl MappingFilter for FilterObject {
         &self,
         pair_list: &[MappingConstraintPair],
     ) -> Result<Vec<MappingConstraintInfo>, AddMappingConstraintsError> {
+        self.admit(pair_list)?;
         self.change(|held| {
             let mut added = Vec::new();
             for pair in pair_list {
@@ -78,6 +79,8 @@ impl MappingFilter for FilterObject {
         del_list: &[ConstraintId],
         modify_list: &[MappingConstraintInfo],
     ) -> Result<(), ModifyMappingConstraintsError> {
+        self.admit(del_list)?;
+        self.admit(modify_list)?;
         self.change(|held| {
             let mut parsed: Vec<One> = Vec::new();
             for info in modify_list {
@@ -94,6 +97,7 @@ impl MappingFilter for FilterObject {
         &self,
         id_list: &[ConstraintId],
     ) -> Result<Vec<MappingConstraintInfo>, GetMappingConstraintsError> {
+        self.admit(id_list)?;
         let held = self.held();
         let infos = id_list.iter();
         infos

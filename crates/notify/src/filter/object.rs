@@ -28,6 +28,8 @@ pub(crate) struct FilterObject {
     grammar: Grammar,
     pub(super) default: Option<Any>,
     held: RwLock<Arc<Held>>,
+    /// Held by who changes the constraints; events are looked at meanwhile.
+    changing: Mutex<()>,
     callbacks: Mutex<(CallbackId, BTreeMap<CallbackId, NotifySubscribeRef>)>,
 }
 
@@ -60,6 +62,7 @@ impl FilterObject {
             grammar,
             default,
             held: RwLock::default(),
+            changing: Mutex::default(),
             callbacks: Mutex::default(),
         }
     }
@@ -126,25 +129,35 @@ impl FilterObject {
         })
     }
 
+    /// Refuses a list of more constraints than a filter has, before anything is done for it.
+    pub(super) fn admit<T>(&self, list: &[T]) -> Result<(), SystemException> {
+        let service = self.service.upgrade().ok_or(crate::problem::GONE)?;
+        match list.len() > service.limits().constraints {
+            true => Err(too_many(minor::imp_limit::EVENT_CONSTRAINTS)),
+            false => Ok(()),
+        }
+    }
+
     /// Changes the constraints, all at once or not at all, and tells the callbacks.
     pub(super) fn change<R, E: From<SystemException>>(
         &self,
         work: impl FnOnce(&mut Held) -> Result<R, E>,
     ) -> Result<R, E> {
         let service = self.service.upgrade().ok_or(crate::problem::GONE)?;
-        let mut guard = self.held.write().unwrap_or_else(PoisonError::into_inner);
-        if guard.destroyed {
+        let turn = self.changing.lock();
+        let turn = turn.unwrap_or_else(PoisonError::into_inner);
+        let before = self.held();
+        if before.destroyed {
             return Err(crate::problem::GONE.into());
         }
-        let before = Arc::clone(&guard);
         let mut held = Held::clone(&before);
         let done = work(&mut held)?;
         if held.constraints.len() > service.limits().constraints {
             return Err(too_many(minor::imp_limit::EVENT_CONSTRAINTS).into());
         }
-        *guard = Arc::new(held);
-        let after = Arc::clone(&guard);
-        drop(guard);
+        let after = Arc::new(held);
+        *self.held.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&after);
+        drop(turn);
         self.tell(&before, &after);
         Ok(done)
     }
@@ -177,6 +190,8 @@ impl FilterObject {
     pub(super) fn end(&self) -> Result<(), SystemException> {
         let service = self.service.upgrade().ok_or(crate::problem::GONE)?;
         service.remove_filter(self.id)?;
+        let turn = self.changing.lock();
+        let _turn = turn.unwrap_or_else(PoisonError::into_inner);
         let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
         *held = Arc::new(Held {
             destroyed: true,
@@ -256,6 +271,7 @@ impl Filter for FilterObject {
         &self,
         constraint_list: &[ConstraintExp],
     ) -> Result<Vec<ConstraintInfo>, AddConstraintsError> {
+        self.admit(constraint_list)?;
         self.change(|held| {
             let mut added = Vec::new();
             for written in constraint_list {
@@ -272,6 +288,8 @@ impl Filter for FilterObject {
         del_list: &[ConstraintId],
         modify_list: &[ConstraintInfo],
     ) -> Result<(), ModifyConstraintsError> {
+        self.admit(del_list)?;
+        self.admit(modify_list)?;
         self.change(|held| {
             for info in modify_list {
                 held.place(info.constraint_id)?;
@@ -292,6 +310,7 @@ impl Filter for FilterObject {
         &self,
         id_list: &[ConstraintId],
     ) -> Result<Vec<ConstraintInfo>, GetConstraintsError> {
+        self.admit(id_list)?;
         let held = self.held();
         let infos = id_list
             .iter()

@@ -6,7 +6,7 @@ use oxorb_notify::cos_notify_channel_admin::event_channel_factory::CreateChannel
 use oxorb_notify::cos_notify_channel_admin::{ClientType, InterFilterGroupOperator};
 use oxorb_notify::cos_notify_comm::notify_subscribe::SubscriptionChangeError;
 use oxorb_notify::cos_notify_filter::ConstraintExp;
-use oxorb_notify::cos_notify_filter::filter::AddConstraintsError;
+use oxorb_notify::cos_notify_filter::filter::{AddConstraintsError, GetConstraintsError};
 use oxorb_notify::cos_notify_filter::filter_factory::CreateFilterError;
 use oxorb_notify::{Limits, Settings};
 
@@ -114,6 +114,13 @@ fn filters_and_constraints_are_bounded() {
         filter.get_all_constraints().unwrap().is_empty(),
         "all or nothing"
     );
+
+    // An answer is no larger than what the filter holds, however often it is asked for.
+    let added = filter.add_constraints(&[constraint("TRUE")]).unwrap();
+    match filter.get_constraints(&[added[0].constraint_id; 3]) {
+        Err(GetConstraintsError::System(e)) => assert_limit(e, minor::imp_limit::EVENT_CONSTRAINTS),
+        other => panic!("{other:?}"),
+    }
 
     let types: Vec<EventType> = (0..3)
         .map(|number| EventType {

@@ -209,11 +209,16 @@ impl<E: Clone + Send + 'static> Shared<E> {
         let is_there = self.lock().timer.is_some();
         let made = if is_there { Ok(()) } else { self.make_timer() };
         let mut state = self.lock();
-        match &state.timer {
-            Some(timer) if made.is_ok() => timer.at(at),
+        // Another thread may have wanted it sooner meanwhile.
+        let at = state.armed.map_or(at, |armed| armed.min(at));
+        state.armed = match &state.timer {
+            Some(timer) if made.is_ok() => {
+                timer.at(at);
+                Some(at)
+            }
             // The next offer tries again.
-            _ => state.armed = None,
-        }
+            _ => None,
+        };
     }
 
     /// Makes what the quality of service will need.
@@ -234,8 +239,8 @@ impl<E: Clone + Send + 'static> Shared<E> {
         })?;
         let mut state = self.lock();
         let other = match state.closed {
-            None => state.timer.replace(timer),
-            Some(_) => Some(timer),
+            None if state.timer.is_none() => state.timer.replace(timer),
+            _ => Some(timer),
         };
         drop(state);
         drop(other);

@@ -439,7 +439,7 @@ fn a_channel_that_is_killed_is_missed_by_who_pushes_and_serves_again() {
     let mut told = None;
     for number in 0..1_000_000 {
         if number == 500 {
-            before.wait("the first events", 100);
+            before.wait("the first events", (QUEUE / 2) as u64);
             process.kill();
         }
         if let Err(error) = supplier.push(&[event(1, number)]) {

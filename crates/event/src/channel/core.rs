@@ -347,10 +347,15 @@ impl Core {
     /// Asks each peer once, one after the other: a round takes `control.timeout` for each that does not answer.
     fn ask_all(self: &Arc<Self>) {
         for consumer in self.consumers() {
-            if let Some(Err(why)) = consumer.target.object().map(|object| self.ask(object))
-                && let Err(why) = consumer.target.failed(why)
-            {
-                self.release_consumer(consumer.number, why);
+            let target = &consumer.target;
+            match target.object().map(|object| self.ask(object)) {
+                None => {}
+                Some(Ok(())) => target.answered(),
+                Some(Err(why)) => {
+                    if let Err(why) = target.failed(why) {
+                        self.release_consumer(consumer.number, why);
+                    }
+                }
             }
         }
         for proxy in self.supplier_proxies() {

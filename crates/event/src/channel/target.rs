@@ -93,6 +93,11 @@ impl Target {
         }
     }
 
+    /// Notes that the consumer answered: failures count in a row.
+    pub(super) fn answered(&self) {
+        self.failures.store(0, Relaxed);
+    }
+
     /// Tells the consumer that it is disconnected. What it answers does not matter.
     pub(super) fn call_back(&self) {
         let call = || match (&self.consumer, &self.timed) {

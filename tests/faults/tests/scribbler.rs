@@ -50,7 +50,7 @@ fn a_client_that_scribbles_harms_nobody_else() {
     let object = server.object(&honest);
     assert_eq!(ping(&object, 1), Ok(2));
     let before = (
-        server.descriptors(),
+        server.sockets(),
         server.mappings(SEGMENTS),
         server.status("Threads"),
     );
@@ -86,7 +86,7 @@ fn a_client_that_scribbles_harms_nobody_else() {
         count(&object, Incident::Violation),
         count(&object, Incident::Stalled)
     );
-    server.await_descriptors(before.0);
+    server.await_sockets(before.0);
     server.await_threads(before.2);
     let end = Instant::now() + LONG;
     while server.mappings(SEGMENTS) > before.1 {

@@ -106,7 +106,7 @@ fn killed_clients(word: &str) {
     let observer = client();
     let object = server.object(&observer);
     assert_eq!(ping(&object, 1), Ok(2));
-    let (before, mapped) = (server.descriptors(), server.mappings(SEGMENTS));
+    let (before, mapped) = (server.sockets(), server.mappings(SEGMENTS));
     assert_eq!(mapped, usize::from(word == "shm"), "of the observer");
     let ior = server.ior();
     each_killed(|_| {
@@ -117,7 +117,7 @@ fn killed_clients(word: &str) {
         // In the middle of some call.
         client.kill();
     });
-    server.await_descriptors(before);
+    server.await_sockets(before);
     while server.mappings(SEGMENTS) > mapped {
         thread::yield_now();
     }

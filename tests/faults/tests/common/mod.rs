@@ -222,6 +222,26 @@ impl Server {
         open.expect("the server runs").count()
     }
 
+    /// Returns the number of its sockets. An ORB opens other descriptors once, whenever it first needs them: it waits at an epoll
+    /// of a connection in memory when a request over it takes long.
+    pub(crate) fn sockets(&self) -> usize {
+        let open = fs::read_dir(format!("/proc/{}/fd", self.process.id()));
+        let links = open.expect("the server runs").flatten();
+        let links = links.filter_map(|one| fs::read_link(one.path()).ok());
+        links
+            .filter(|link| link.to_string_lossy().starts_with("socket:"))
+            .count()
+    }
+
+    /// Waits until it has at most so many sockets.
+    pub(crate) fn await_sockets(&self, most: usize) {
+        let end = Instant::now() + LONG;
+        while self.sockets() > most {
+            assert!(Instant::now() < end, "{} sockets", self.sockets());
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
     /// Returns the number of its mappings of memory of this name.
     pub(crate) fn mappings(&self, name: &str) -> usize {
         let maps = fs::read_to_string(format!("/proc/{}/maps", self.process.id()));

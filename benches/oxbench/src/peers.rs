@@ -129,14 +129,14 @@ pub(crate) enum Side {
     CubitRingServer {
         /// Path to meet at
         path: String,
-        /// How to wait
+        /// Way of waiting
         wait: protocols::ring::Wait,
     },
     /// Make raw exchanges through shared memory
     CubitRingClient {
         /// Path to meet at
         path: String,
-        /// How to wait
+        /// Way of waiting
         wait: protocols::ring::Wait,
     },
     /// Call an object of the same process

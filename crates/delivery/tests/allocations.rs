@@ -16,6 +16,9 @@ static ALLOCATOR: CountingAllocator = CountingAllocator::new();
 /// Most rounds until nothing is allocated in one.
 const ROUNDS: u64 = 20;
 
+/// Rounds after that, of which none may allocate.
+const MORE: u64 = 5;
+
 /// Counts deliveries.
 struct Counter(Arc<AtomicU64>);
 
@@ -111,13 +114,16 @@ fn nothing_is_allocated_once_warm() {
         }
         done.store(0, Ordering::Relaxed);
         run(200);
-        // All threads are counted, also those that are only starting: some round is without these.
+        // All threads are counted, also those that are only starting. After a round without these every round has to be so.
         let mut rounds = 0;
-        let quiet = (0..ROUNDS).any(|_| {
+        let mut made = || {
             rounds += 1;
-            process_allocations(|| run(2_000)).1.count == 0
-        });
-        assert!(quiet, "{order:?}");
+            process_allocations(|| run(2_000)).1.count
+        };
+        assert!((0..ROUNDS).any(|_| made() == 0), "{order:?}");
+        for _ in 0..MORE {
+            assert_eq!(made(), 0, "{order:?}");
+        }
         let counts = dispatcher.counts();
         let offered = 3 * (400 + 2_000 * rounds);
         assert_eq!((counts.offered, counts.dropped_in_all()), (offered, 0));

@@ -133,7 +133,7 @@ pub(crate) fn drive_relay(address: &str) -> Result {
 
 const NIL: &str = "the channel answered with a nil reference";
 
-/// What a driver is told.
+/// Orders of a driver.
 #[derive(Clone, Copy)]
 struct Task {
     consumers: u32,

@@ -1,4 +1,4 @@
-//! What `oxbench events` found, and what the bounds make of it.
+//! Findings of `oxbench events`, and what the bounds make of them.
 
 use std::fmt;
 
@@ -22,7 +22,7 @@ pub(crate) struct Report {
     pub(crate) rows: Vec<Row>,
 }
 
-/// One contender under one load, round by round.
+/// Rounds of a contender under a load.
 #[derive(Debug, Serialize)]
 pub(crate) struct Row {
     pub(crate) contender: Contender,
@@ -30,7 +30,7 @@ pub(crate) struct Row {
     pub(crate) rounds: Vec<Seen>,
 }
 
-/// One round; times in nanoseconds, from a push to the last consumer.
+/// Times of a round in nanoseconds, from a push to the last consumer.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Seen {
     pub(crate) p50: u64,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::Result;
 
-/// Where it is when it was built as its workspace says.
+/// Path of the program, built as its workspace says.
 const PROGRAM: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/../peers/target/release/oxbench-iceoryx2"

@@ -16,7 +16,7 @@ use super::cube::{Cube, Operation};
 use crate::Result;
 use crate::session::{self, Caller, Clock};
 
-/// How a side waits.
+/// Way in which a side waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Wait {
     /// It looks again and again

@@ -37,6 +37,18 @@ struct State {
     pause_ends: Option<Instant>,
 }
 
+/// The last error, told again while the database pauses after it.
+#[derive(Debug)]
+struct Pausing(String);
+
+impl fmt::Display for Pausing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Pausing {}
+
 /// Access to the open database. Reopening waits for the end of every access: a thread must not hold two.
 pub struct Access<'a>(RwLockReadGuard<'a, State>);
 
@@ -129,8 +141,13 @@ impl Database {
     }
 
     /// Remembers an error after which the file must be opened anew; for those that use [`access`](Self::access).
+    /// An error told during a pause is none: it would open the file anew again, pause again, and never end.
     pub fn note(&self, error: &redb::Error) {
         use redb::Error::{Corrupted, DatabaseClosed, Io, LockPoisoned, PreviousIo};
+        if matches!(error, Io(error) if error.get_ref().is_some_and(|inner| inner.is::<Pausing>()))
+        {
+            return;
+        }
         if matches!(error, Corrupted(_) | Io(_)) {
             self.remember(error);
         }
@@ -154,9 +171,9 @@ impl Database {
         let rest = state.pause_ends.map_or(Duration::ZERO, |end| {
             end.saturating_duration_since(Instant::now())
         });
-        redb::Error::Io(std::io::Error::other(format!(
+        redb::Error::Io(std::io::Error::other(Pausing(format!(
             "{why}; tried again in {rest:?}"
-        )))
+        ))))
     }
 
     fn reopen(&self) -> Result<(), redb::Error> {
@@ -211,5 +228,28 @@ impl fmt::Debug for Database {
         f.debug_struct("Database")
             .field("path", &self.path)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A service notes every error that it sees, those of the pause, too.
+    #[test]
+    fn a_pause_ends_though_its_errors_are_noted() {
+        let file = std::env::temp_dir().join(format!("oxorb-pause-{}.redb", std::process::id()));
+        let database = Database::open(&file, crate::CACHE).unwrap();
+        database.note(&redb::Error::Io(std::io::Error::other("the disk is full")));
+        let mut refused = Vec::new();
+        while let Err(error) = database.write(|open| Ok(open.begin_write()?.commit()?)) {
+            database.note(&error);
+            refused.push(error.to_string());
+            assert!(refused.len() < 100, "{refused:?}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let first = refused.first().expect("a pause after the reopening");
+        assert!(first.contains("the disk is full"), "{first}");
+        std::fs::remove_file(file).unwrap();
     }
 }

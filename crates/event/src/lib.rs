@@ -37,8 +37,9 @@ mod idl {
 }
 
 pub use channel::{
-    ChannelOptions, ConnectError, ConsumerConnection, ConsumerStatistics, Control, EventChannel,
-    Limits, Notice, PushError, Released, Side, Statistics, SupplierConnection, SupplierStatistics,
+    ChannelOptions, ConnectError, ConsumerConnection, ConsumerDispatch, ConsumerStatistics,
+    Control, EventChannel, Limits, Notice, PushError, Released, Side, Statistics,
+    SupplierConnection, SupplierStatistics,
 };
 pub use error::Error;
 pub use filter::{

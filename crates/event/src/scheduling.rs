@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use oxorb_delivery::{Class, Dispatching, LanePlan, Plan, Qos, Schedule, Threads};
 use oxorb_scheduler::rtec_base::DependencyTypeT::OneWayCall;
@@ -16,6 +17,7 @@ use oxorb_scheduler::rtec_scheduler::{
     CriticalityT, DispatchingTypeT, ImportanceT, InfoTypeT, SchedulerRef,
 };
 
+use crate::ConsumerDispatch;
 use crate::filter::Program;
 use crate::rtec_event_channel_admin::{ConsumerQos, SupplierQos};
 
@@ -148,21 +150,38 @@ impl Scheduling {
         lock(&self.consumers).remove(&number);
     }
 
-    /// Puts a consumer's queue into the lane that the schedule has for its most urgent operation.
-    pub(crate) fn place(&self, qos: &ConsumerQos, lanes: usize, queue: Qos) -> Qos {
+    /// Returns the dispatch that the schedule has for a consumer's most urgent operation: its lane, its order there, and, for
+    /// lanes that dispatch by deadline or laxity, its period and longest execution time.
+    pub(crate) fn place(
+        &self,
+        qos: &ConsumerQos,
+        lanes: usize,
+        dispatch: ConsumerDispatch,
+    ) -> ConsumerDispatch {
         let assigned = operations(qos).into_iter().filter_map(|operation| {
             let (_, subpriority, preemption) = self.scheduler.priority(operation).ok()?;
-            Some((preemption, subpriority))
+            Some((preemption, subpriority, operation))
         });
-        match assigned.min() {
-            None => queue,
-            Some((preemption, subpriority)) => Qos {
+        let Some((preemption, subpriority, operation)) = assigned.min() else {
+            return dispatch;
+        };
+        let info = self.scheduler.get(operation).ok();
+        let units = |units: u64| Duration::from_nanos(units.saturating_mul(100));
+        let period = info.as_ref().map_or(0, |info| info.period);
+        ConsumerDispatch {
+            queue: Qos {
                 lane: usize::try_from(preemption)
                     .unwrap_or(0)
                     .min(lanes.saturating_sub(1)),
                 order_in_lane: u32::MAX - u32::try_from(subpriority).unwrap_or(0),
-                ..queue
+                execution: units(info.map_or(0, |info| info.worst_case_execution_time)),
+                ..dispatch.queue
             },
+            deadline: match u64::try_from(period) {
+                Ok(0) | Err(_) => dispatch.deadline,
+                Ok(period) => Some(units(period)),
+            },
+            ..dispatch
         }
     }
 

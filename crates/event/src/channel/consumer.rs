@@ -4,9 +4,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use oxorb_delivery::{Attributes, Cause, Counts, Outlet, Timer};
+use oxorb_delivery::{Cause, Counts, Timer};
 
-use super::encoded::{Outgoing, Set};
+use super::dispatch::ConsumerQueue;
+use super::encoded::Outgoing;
 use super::notice::Released;
 use super::target::Target;
 use crate::TimeoutKind;
@@ -27,7 +28,7 @@ pub(crate) struct Connected {
     /// Set once, when the consumer is disconnected or let go.
     over: AtomicBool,
     /// `None`: events are delivered in the supplier's thread.
-    outlet: Option<Outlet<Arc<Set>>>,
+    queue: Option<ConsumerQueue>,
     timers: Vec<(TimeoutKind, Duration, Timer)>,
     pub(super) matched: AtomicU64,
     pub(super) held_back: AtomicU64,
@@ -40,7 +41,7 @@ pub(super) struct Parts {
     pub(super) qos: ConsumerQos,
     pub(super) program: Program,
     pub(super) suspended: Arc<AtomicBool>,
-    pub(super) outlet: Option<Outlet<Arc<Set>>>,
+    pub(super) queue: Option<ConsumerQueue>,
     /// One for each of the program's, in its order.
     pub(super) timers: Vec<Timer>,
 }
@@ -61,7 +62,7 @@ impl Connected {
             progress: program.remembers().then(|| Mutex::new(program.progress())),
             suspended: parts.suspended,
             over: AtomicBool::new(false),
-            outlet: parts.outlet,
+            queue: parts.queue,
             timers: timers
                 .map(|((kind, period), timer)| (kind, period, timer))
                 .collect(),
@@ -95,13 +96,14 @@ impl Connected {
 
     /// Returns what its queue counts; nothing without one.
     pub(super) fn queue_counts(&self) -> Counts {
-        self.outlet.as_ref().map(Outlet::counts).unwrap_or_default()
+        let queue = self.queue.as_ref();
+        queue.map(|queue| queue.outlet.counts()).unwrap_or_default()
     }
 
     /// Ends deliveries from now on; `false` if that was done before. What waits in the queue is dropped.
     pub(super) fn end(&self) -> bool {
-        if let Some(outlet) = &self.outlet {
-            outlet.detach();
+        if let Some(queue) = &self.queue {
+            queue.outlet.detach();
         }
         for (_, _, timer) in &self.timers {
             timer.stop();
@@ -160,11 +162,10 @@ impl Connected {
             self.held_back.fetch_add(events.len() as u64, Relaxed);
             return Ok(());
         }
-        match &self.outlet {
+        match &self.queue {
             None => self.target.push(events, outgoing.octets()).map(drop),
-            Some(outlet) => {
-                // What became of it, the queue counts.
-                let _ = outlet.offer(outgoing.set(), &about(events));
+            Some(queue) => {
+                queue.offer(outgoing.set());
                 Ok(())
             }
         }
@@ -185,21 +186,3 @@ impl Connected {
         counts.dropped_in_all() - counts.dropped(Cause::Failed)
     }
 }
-
-/// What a queue goes by.
-fn about(events: &[Event]) -> Attributes {
-    let octets: usize = events
-        .iter()
-        .map(|event| event.data.payload.len() + OVERHEAD)
-        .sum();
-    let header = events.first().map(|event| event.header).unwrap_or_default();
-    Attributes {
-        source: u64::from(header.r#type.cast_unsigned()) << 32
-            | u64::from(header.source.cast_unsigned()),
-        octets: u32::try_from(octets).unwrap_or(u32::MAX),
-        ..Attributes::default()
-    }
-}
-
-/// Octets of an event in a queue besides its payload.
-const OVERHEAD: usize = std::mem::size_of::<Event>();

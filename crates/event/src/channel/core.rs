@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use oxorb::{Interface, SystemException, SystemExceptionKind};
-use oxorb_delivery::{Dispatcher, Monotonic, Outlet, Qos, Timer, Timers};
+use oxorb_delivery::{Dispatcher, Monotonic, Qos, Timer, Timers};
 
 use super::consumer::Connected;
 use super::control::Rounds;
+use super::dispatch::{Chooser, ConsumerDispatch, ConsumerQueue};
 use super::encoded::Set;
 use super::notice::{Notice, Released, Side};
 use super::observers::{self, Change, Listed, Observers, Watcher};
@@ -38,6 +39,8 @@ pub(crate) struct Core {
     names: Names,
     /// What connecting is told to, by itself.
     scheduling: OnceLock<Scheduling>,
+    /// Called with each consumer that connects.
+    chooser: OnceLock<Chooser>,
     /// `None`: events are delivered in the supplier's thread.
     queues: Option<Queues>,
     /// Started when a filter first needs one.
@@ -47,7 +50,7 @@ pub(crate) struct Core {
 /// The queues of all consumers.
 pub(super) struct Queues {
     pub(super) dispatcher: Dispatcher<Arc<Set>>,
-    /// Of each.
+    /// Of each, unless it is chosen otherwise.
     pub(super) qos: Qos,
 }
 
@@ -71,6 +74,7 @@ impl Core {
             rounds: Arc::default(),
             names: Names::default(),
             scheduling: OnceLock::new(),
+            chooser: OnceLock::new(),
             queues,
             timers: Mutex::default(),
         }
@@ -125,15 +129,16 @@ impl Core {
         ))
     }
 
-    /// Makes the queue of a consumer, if there are any.
-    pub(super) fn outlet(
+    /// Makes the queue of a consumer, if the channel has queues. `own` is what the consumer itself asked for.
+    pub(super) fn queue(
         self: &Arc<Self>,
         number: u64,
         target: &Arc<Target>,
         qos: &ConsumerQos,
-    ) -> Result<Option<Outlet<Arc<Set>>>, ConnectError> {
+        own: Option<ConsumerDispatch>,
+    ) -> Result<Option<ConsumerQueue>, ConnectError> {
         let Some(queues) = &self.queues else {
-            return Ok(None);
+            return own.map_or(Ok(None), |_| Err(ConnectError::NoQueues));
         };
         let weak = Arc::downgrade(self);
         let release = move |why| {
@@ -145,14 +150,39 @@ impl Core {
             target: Arc::clone(target),
             release: Box::new(release),
         });
-        let lanes = queues.dispatcher.plan().lanes.len();
-        let queue = queues.qos.clone();
-        let queue = match self.scheduling.get() {
-            Some(scheduling) => scheduling.place(qos, lanes, queue),
-            None => queue,
+        let dispatch = own.unwrap_or_else(|| self.choose(queues, qos));
+        let queue = Qos {
+            batch: 1,
+            ..dispatch.queue
         };
         let outlet = queues.dispatcher.connect(sink, queue);
-        outlet.map(Some).map_err(ConnectError::Queue)
+        Ok(Some(ConsumerQueue {
+            outlet: outlet.map_err(ConnectError::Queue)?,
+            clock: Arc::clone(&queues.dispatcher.plan().clock),
+            deadline: dispatch.deadline,
+            priorities: dispatch.priorities,
+        }))
+    }
+
+    /// Returns the dispatch of a consumer: the schedule's, where it has one, and then the owner's choice.
+    fn choose(&self, queues: &Queues, qos: &ConsumerQos) -> ConsumerDispatch {
+        let lanes = queues.dispatcher.plan().lanes.len();
+        let dispatch = ConsumerDispatch {
+            queue: queues.qos.clone(),
+            ..ConsumerDispatch::default()
+        };
+        let dispatch = match self.scheduling.get() {
+            Some(scheduling) => scheduling.place(qos, lanes, dispatch),
+            None => dispatch,
+        };
+        match self.chooser.get() {
+            Some(chooser) => chooser(qos, dispatch),
+            None => dispatch,
+        }
+    }
+
+    pub(super) fn set_chooser(&self, chooser: Chooser) {
+        let _ = self.chooser.set(chooser);
     }
 
     pub(super) fn set_scheduling(&self, scheduling: Scheduling) {

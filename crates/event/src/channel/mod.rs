@@ -8,6 +8,7 @@ mod connection;
 mod consumer;
 mod control;
 mod core;
+mod dispatch;
 mod encoded;
 mod notice;
 mod observers;
@@ -26,6 +27,7 @@ use oxorb_delivery::{Dispatcher, DispatcherError, Plan, Qos};
 pub use connection::{ConsumerConnection, SupplierConnection};
 pub(crate) use core::Core;
 use core::Queues;
+pub use dispatch::ConsumerDispatch;
 pub use notice::{Notice, Released, Side};
 pub(crate) use observers::Watcher;
 pub use options::{ChannelOptions, Control, Limits};
@@ -91,7 +93,8 @@ impl EventChannel {
 
     /// Makes a channel that delivers from queues: one for each consumer, emptied by the threads of a plan. A consumer that
     /// is slow, stopped or dead then costs its own queue, and never another consumer or a supplier. `queue` is the size and
-    /// policy of each; `batch` is 1.
+    /// policy of each, unless [`dispatch_by`](Self::dispatch_by) or
+    /// [`connect_consumer_with`](Self::connect_consumer_with) gives it one of its own; `batch` is 1.
     ///
     /// ```
     /// use oxorb_event::delivery::{Plan, Qos, WhenFull};
@@ -145,9 +148,60 @@ impl EventChannel {
         consumer: Arc<dyn PushConsumer>,
         qos: &ConsumerQos,
     ) -> Result<ConsumerConnection, ConnectError> {
+        self.connect_local(consumer, qos, None)
+    }
+
+    /// Connects a consumer of this process to a [`queued`](Self::queued) channel, with a queue, lane and urgency of its own.
+    /// Neither a schedule nor [`dispatch_by`](Self::dispatch_by) changes them.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use oxorb_event::delivery::{LanePlan, Plan, Qos};
+    /// use oxorb_event::rtec_event_comm::{Event, PushConsumer};
+    /// use oxorb_event::{ChannelOptions, ConsumerDispatch, EventChannel, Filter, asks_for};
+    ///
+    /// struct Alarm;
+    ///
+    /// impl PushConsumer for Alarm {
+    ///     fn push(&self, _: &[Event]) {}
+    ///     fn disconnect_push_consumer(&self) -> oxorb::Result<()> {
+    ///         Ok(())
+    ///     }
+    /// }
+    ///
+    /// let plan = Plan::lanes([LanePlan::new("low"), LanePlan::new("high")]);
+    /// let channel = EventChannel::queued(ChannelOptions::default(), plan, Qos::default())?;
+    /// let high = ConsumerDispatch {
+    ///     queue: Qos { lane: 1, ..Qos::default() },
+    ///     ..ConsumerDispatch::default()
+    /// };
+    /// let wanted = asks_for(&Filter::event_type(17));
+    /// let _alarm = channel.connect_consumer_with(Arc::new(Alarm), &wanted, high)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ConnectError`]: as [`connect_consumer`](Self::connect_consumer), and [`ConnectError::NoQueues`] or
+    /// [`ConnectError::Queue`] if the channel has no such queue or lane.
+    pub fn connect_consumer_with(
+        &self,
+        consumer: Arc<dyn PushConsumer>,
+        qos: &ConsumerQos,
+        dispatch: ConsumerDispatch,
+    ) -> Result<ConsumerConnection, ConnectError> {
+        self.connect_local(consumer, qos, Some(dispatch))
+    }
+
+    fn connect_local(
+        &self,
+        consumer: Arc<dyn PushConsumer>,
+        qos: &ConsumerQos,
+        dispatch: Option<ConsumerDispatch>,
+    ) -> Result<ConsumerConnection, ConnectError> {
         let proxy = self.core.consumer_proxy()?;
         let connection = ConsumerConnection::new(proxy);
-        connection.proxy().connect(Consumer::Local(consumer), qos)?;
+        let consumer = Consumer::Local(consumer);
+        connection.proxy().connect(consumer, qos, dispatch)?;
         Ok(connection)
     }
 
@@ -194,6 +248,18 @@ impl EventChannel {
     /// Costs two to four calls for each consumer and one for each pair, when they connect.
     pub fn schedule_with(&self, scheduler: SchedulerRef) {
         self.core.set_scheduling(Scheduling::new(scheduler));
+    }
+
+    /// Calls `choose` with each consumer that connects from now on to a [`queued`](Self::queued) channel, of this process or
+    /// elsewhere, and uses the dispatch that it returns. The second argument is the dispatch that the consumer would have:
+    /// the queue of the channel, in the lane of the consumer's operation where a [schedule](Self::schedule_with) has one. The
+    /// first event type, source and `rt_info` of a consumer are in its dependencies. A lane that does not exist refuses the
+    /// consumer. Once for each channel; later functions are not taken.
+    pub fn dispatch_by(
+        &self,
+        choose: impl Fn(&ConsumerQos, ConsumerDispatch) -> ConsumerDispatch + Send + Sync + 'static,
+    ) {
+        self.core.set_chooser(Box::new(choose));
     }
 
     /// Ends the channel: tells each consumer and supplier with its `disconnect_...`, which takes up to `call_timeout` for

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::consumer::{Connected, Parts};
 use super::core::Core;
+use super::dispatch::ConsumerDispatch;
 use super::encoded::Outgoing;
 use super::notice::{Notice, Released, Side};
 use super::refusal::{ConnectError, PushError};
@@ -71,10 +72,12 @@ impl ConsumerProxy {
         self.number
     }
 
+    /// Connects a consumer, with a dispatch of its own or as the channel chooses.
     pub(crate) fn connect(
         &self,
         consumer: Consumer,
         qos: &ConsumerQos,
+        dispatch: Option<ConsumerDispatch>,
     ) -> Result<(), ConnectError> {
         let core = self.core.upgrade().ok_or(ConnectError::Destroyed)?;
         let options = &core.options;
@@ -89,7 +92,7 @@ impl ConsumerProxy {
         let target = Arc::new(Target::new(consumer, options));
         let connected = Arc::new(Connected::new(Parts {
             number: self.number,
-            outlet: core.outlet(self.number, &target, qos)?,
+            queue: core.queue(self.number, &target, qos, dispatch)?,
             timers: core.timers(self.number, &program)?,
             target,
             qos: qos.clone(),

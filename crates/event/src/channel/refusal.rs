@@ -16,6 +16,8 @@ pub enum ConnectError {
     Limit(&'static str, usize),
     /// The queues take no more.
     Queue(oxorb_delivery::ConnectError),
+    /// A queue was asked for, and the channel delivers in the supplier's thread.
+    NoQueues,
     /// The system gives no thread for timers.
     Thread,
     /// The channel was destroyed, or the proxy disconnected.
@@ -36,6 +38,9 @@ impl fmt::Display for ConnectError {
                 )
             }
             ConnectError::Queue(why) => write!(f, "the consumer gets no queue: {why}"),
+            ConnectError::NoQueues => f.write_str(
+                "the channel delivers in the supplier's thread and has no queues: make it with EventChannel::queued",
+            ),
             ConnectError::Thread => f.write_str("the system gives no thread for timers"),
             ConnectError::Destroyed => f.write_str("the channel or the proxy has ended"),
         }

@@ -24,7 +24,8 @@ impl ProxyPushSupplier for ForConsumer {
         qos: &ConsumerQos,
     ) -> Result<(), ConnectPushConsumerError> {
         let consumer = Consumer::Object(consumer.ok_or(NIL)?.clone());
-        self.0.connect(consumer, qos).map_err(|why| match why {
+        let connected = self.0.connect(consumer, qos, None);
+        connected.map_err(|why| match why {
             ConnectError::AlreadyConnected => AlreadyConnected {}.into(),
             ConnectError::Filter(_) => TypeError {}.into(),
             other => refused(other).into(),

@@ -1,0 +1,89 @@
+//! Dispatch of single consumers: queue, lane and urgency.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use oxorb_delivery::{Attributes, Clock, Outlet, Qos};
+
+use super::encoded::Set;
+use crate::filter::Key;
+use crate::rtec_event_channel_admin::ConsumerQos;
+use crate::rtec_event_comm::Event;
+
+/// Dispatch of one consumer of a [`queued`](crate::EventChannel::queued) channel: its queue, its
+/// lane, and the urgency of its events.
+///
+/// ```
+/// use std::time::Duration;
+/// use oxorb_event::ConsumerDispatch;
+/// use oxorb_event::delivery::Qos;
+///
+/// let urgent = ConsumerDispatch {
+///     queue: Qos { events: 16, lane: 1, ..Qos::default() },
+///     deadline: Some(Duration::from_millis(50)),
+///     ..ConsumerDispatch::default()
+/// };
+/// assert!(urgent.priorities.is_empty());
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ConsumerDispatch {
+    /// Size and policy of the queue, the lane that empties it, and its order within the lane.
+    /// `batch` counts as 1.
+    pub queue: Qos,
+    /// Deadline of an event, counted from its arrival at the channel. Orders queues
+    /// ([`Order::Deadline`](crate::delivery::Order::Deadline)) and lanes that dispatch by deadline
+    /// or laxity; drops nothing. Default: none. Costs a reading of the clock for each event.
+    pub deadline: Option<Duration>,
+    /// Priorities of events by type and source, 0 being any. The first entry that matches counts;
+    /// events without one have priority 0. Orders queues
+    /// ([`Order::Priority`](crate::delivery::Order::Priority)) and decides which event a full
+    /// queue drops. Default: none. Costs a comparison for each entry and event.
+    pub priorities: Vec<(Key, i16)>,
+}
+
+/// Chooses the dispatch of a consumer when it connects.
+pub(super) type Chooser =
+    Box<dyn Fn(&ConsumerQos, ConsumerDispatch) -> ConsumerDispatch + Send + Sync>;
+
+/// The queue of a connected consumer.
+pub(super) struct ConsumerQueue {
+    pub(super) outlet: Outlet<Arc<Set>>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) deadline: Option<Duration>,
+    pub(super) priorities: Vec<(Key, i16)>,
+}
+
+impl ConsumerQueue {
+    /// Puts a set into the queue, which counts the result.
+    pub(super) fn offer(&self, set: &Arc<Set>) {
+        let _ = self.outlet.offer(set, &self.attributes(&set.events));
+    }
+
+    fn attributes(&self, events: &[Event]) -> Attributes {
+        let octets = events.iter().map(|one| one.data.payload.len() + OVERHEAD);
+        let octets: usize = octets.sum();
+        let header = events.first().map(|event| event.header).unwrap_or_default();
+        let (event_type, source) = (header.r#type, header.source);
+        Attributes {
+            priority: self.priority(event_type, source),
+            deadline: self.deadline.map(|after| {
+                let after = u64::try_from(after.as_nanos()).unwrap_or(u64::MAX);
+                self.clock.now().saturating_add(after)
+            }),
+            source: u64::from(event_type.cast_unsigned()) << 32 | u64::from(source.cast_unsigned()),
+            octets: u32::try_from(octets).unwrap_or(u32::MAX),
+            ..Attributes::default()
+        }
+    }
+
+    fn priority(&self, event_type: i32, source: i32) -> i16 {
+        let meets = |asked: i32, has: i32| asked == 0 || asked == has;
+        let entry = self.priorities.iter().find(|((of_type, of_source), _)| {
+            meets(*of_type, event_type) && meets(*of_source, source)
+        });
+        entry.map_or(0, |(_, priority)| *priority)
+    }
+}
+
+/// Octets of an event in a queue besides its payload.
+const OVERHEAD: usize = std::mem::size_of::<Event>();

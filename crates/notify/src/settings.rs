@@ -29,6 +29,9 @@ pub struct Settings {
     /// Consecutive failed deliveries after which a consumer is disconnected, and failed calls after which a supplier is;
     /// 0: never. Default 3. Consumers that do not exist any more are disconnected at once.
     pub failures: u32,
+    /// Time for which a filter of another process is not asked after [`failures`](Self::failures) calls in a row that did
+    /// not reach it (0 counts as 1); meanwhile it matches nothing. Default 5 s.
+    pub filter_pause: Duration,
     /// Time before a failed delivery is tried again. Default 500 ms.
     pub retry: Duration,
     /// Time between two rounds of `try_pull` at the suppliers that had no event. Default 100 ms.
@@ -59,6 +62,7 @@ impl Default for Settings {
             spare_threads: 16,
             call_timeout: Duration::from_secs(2),
             failures: 3,
+            filter_pause: Duration::from_secs(5),
             retry: Duration::from_millis(500),
             pull_period: Duration::from_millis(100),
             reconnect: false,

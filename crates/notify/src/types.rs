@@ -1,8 +1,9 @@
 //! Lists of event types: subscriptions and offers, what a channel has of them, and who is told.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError, RwLock};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 
 use oxorb::{SystemException, minor};
 use oxorb_filter::event_type;
@@ -62,42 +63,78 @@ impl Types {
     }
 }
 
-/// Types that the connected proxies of one side of a channel have, with the number of proxies.
+/// Types that the connected proxies of one side of a channel have.
 #[derive(Default)]
-pub(crate) struct Census(Mutex<BTreeMap<(String, String), usize>>);
+pub(crate) struct Census(Mutex<Counted>);
+
+#[derive(Default)]
+struct Counted {
+    /// What each connected proxy is counted with.
+    proxies: BTreeMap<i32, Vec<EventType>>,
+    /// Types, with the number of proxies.
+    types: BTreeMap<(String, String), usize>,
+}
 
 impl Census {
-    /// Counts types in and out; reports whether the set of types has changed.
-    pub(crate) fn change(&self, added: &[EventType], removed: &[EventType]) -> bool {
-        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Counts a proxy; reports whether the set of types has changed.
+    pub(crate) fn join(&self, id: i32, types: &Types) -> bool {
+        self.lock().set(id, types.list())
+    }
+
+    /// Counts a proxy with the types that it has now, if it is counted at all; reports whether the set of types has
+    /// changed.
+    pub(crate) fn update(&self, id: i32, types: &Types) -> bool {
+        let mut counted = self.lock();
+        // Read with the lock held: of two changes at once the last one counts.
+        counted.proxies.contains_key(&id) && counted.set(id, types.list())
+    }
+
+    /// Counts a proxy no more; reports whether the set of types has changed.
+    pub(crate) fn leave(&self, id: i32) -> bool {
+        let mut counted = self.lock();
+        let changed = counted.set(id, Vec::new());
+        counted.proxies.remove(&id);
+        changed
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Counted> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn types(&self) -> Vec<EventType> {
+        let counted = self.lock();
+        let types = counted.types.keys().map(|(domain, name)| EventType {
+            domain_name: domain.clone(),
+            type_name: name.clone(),
+        });
+        types.collect()
+    }
+}
+
+impl Counted {
+    fn set(&mut self, id: i32, types: Vec<EventType>) -> bool {
         let mut changed = false;
-        for one in added.iter().filter(|one| !event::event_type(one).is_all()) {
-            let key = (one.domain_name.clone(), one.type_name.clone());
-            let count = counts.entry(key).or_insert(0);
+        for one in types.iter().filter(|one| !event::event_type(one).is_all()) {
+            let count = self.types.entry(key(one)).or_insert(0);
             *count += 1;
             changed |= *count == 1;
         }
-        for one in removed {
-            let key = (one.domain_name.clone(), one.type_name.clone());
-            if let Some(count) = counts.get_mut(&key) {
-                *count -= 1;
-                if *count == 0 {
-                    counts.remove(&key);
+        let before = self.proxies.insert(id, types).unwrap_or_default();
+        for one in before.iter().filter(|one| !event::event_type(one).is_all()) {
+            if let Entry::Occupied(mut count) = self.types.entry(key(one)) {
+                *count.get_mut() -= 1;
+                if *count.get() == 0 {
+                    count.remove();
                     changed = true;
                 }
             }
         }
         changed
     }
+}
 
-    pub(crate) fn types(&self) -> Vec<EventType> {
-        let counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let types = counts.keys().map(|(domain, name)| EventType {
-            domain_name: domain.clone(),
-            type_name: name.clone(),
-        });
-        types.collect()
-    }
+fn key(one: &EventType) -> (String, String) {
+    (one.domain_name.clone(), one.type_name.clone())
 }
 
 /// What the peer of a proxy knows of the types of the channel's other side.
@@ -127,16 +164,16 @@ impl Told {
         *self.types.lock().unwrap_or_else(PoisonError::into_inner) = types;
     }
 
-    /// Returns what to tell the peer so that it knows these types; `None` if it does.
-    pub(crate) fn news(&self, types: Vec<EventType>) -> Option<(Vec<EventType>, Vec<EventType>)> {
-        let mut told = self.types.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Returns what to tell the peer so that it knows these types, which it [knows](Self::knows) once it was told;
+    /// `None` if it knows them already.
+    pub(crate) fn news(&self, types: &[EventType]) -> Option<(Vec<EventType>, Vec<EventType>)> {
+        let told = self.types.lock().unwrap_or_else(PoisonError::into_inner);
         let without = |list: &[EventType], other: &[EventType]| -> Vec<EventType> {
             let known: HashSet<&EventType> = other.iter().collect();
             let fresh = list.iter().filter(|one| !known.contains(one));
             fresh.cloned().collect()
         };
-        let (added, removed) = (without(&types, &told), without(&told, &types));
-        *told = types;
+        let (added, removed) = (without(types, &told), without(&told, types));
         (!added.is_empty() || !removed.is_empty()).then_some((added, removed))
     }
 }

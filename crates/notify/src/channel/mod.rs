@@ -104,57 +104,81 @@ impl Channel {
         self.service.upgrade().ok_or(GONE)
     }
 
-    /// Makes an admin of one side.
-    fn new_admin<P>(
+    /// Refuses another admin if there are as many as may be.
+    fn check_admins(&self, admins: &Admins) -> Result<(), SystemException> {
+        let number = admins.consumers.len() + admins.suppliers.len();
+        match number < self.service()?.limits().admins {
+            true => Ok(()),
+            false => Err(too_many(minor::imp_limit::EVENT_ADMINS)),
+        }
+    }
+
+    /// Makes an admin of one side, with the list of admins locked.
+    fn make_admin<P>(
         &self,
+        admins: &Admins,
         operator: InterFilterGroupOperator,
-        is_default: bool,
-        insert: impl FnOnce(&mut Admins, Arc<Admin<P>>),
     ) -> Result<Arc<Admin<P>>, SystemException>
     where
         Admin<P>: crate::admin::Serve,
         P: Send + Sync + 'static,
     {
-        let service = self.service()?;
-        let mut admins = self.admins();
         if admins.ended {
             return Err(GONE);
         }
-        let number = admins.consumers.len() + admins.suppliers.len();
-        // The default admins always find a place.
-        if number >= service.limits().admins && !is_default {
-            return Err(too_many(minor::imp_limit::EVENT_ADMINS));
-        }
+        let service = self.service()?;
         let channel = self.me.upgrade().ok_or(GONE)?;
-        let admin = Admin::<P>::create(&service, &channel, service.next()?, operator)?;
-        insert(&mut admins, Arc::clone(&admin));
-        Ok(admin)
+        Admin::<P>::create(&service, &channel, service.next()?, operator)
     }
 
     pub(crate) fn new_consumer_admin(
         &self,
         operator: InterFilterGroupOperator,
-        is_default: bool,
     ) -> Result<Arc<ConsumerAdmin>, SystemException> {
-        self.new_admin(operator, is_default, |admins, admin| {
-            if is_default {
-                admins.default_consumers = Some(admin.id);
-            }
-            admins.consumers.insert(admin.id, admin);
-        })
+        let mut admins = self.admins();
+        self.check_admins(&admins)?;
+        let admin = self.make_admin(&admins, operator)?;
+        admins.consumers.insert(admin.id, Arc::clone(&admin));
+        Ok(admin)
+    }
+
+    /// Returns the default admin of consumers, made when it is first asked for.
+    pub(crate) fn default_consumers(&self) -> Result<Arc<ConsumerAdmin>, SystemException> {
+        let mut admins = self.admins();
+        let id = admins.default_consumers;
+        if let Some(admin) = id.and_then(|id| admins.consumers.get(&id)) {
+            return Ok(Arc::clone(admin));
+        }
+        // It always finds a place.
+        let admin = self.make_admin(&admins, self.default_operator()?)?;
+        admins.default_consumers = Some(admin.id);
+        admins.consumers.insert(admin.id, Arc::clone(&admin));
+        Ok(admin)
     }
 
     pub(crate) fn new_supplier_admin(
         &self,
         operator: InterFilterGroupOperator,
-        is_default: bool,
     ) -> Result<Arc<SupplierAdmin>, SystemException> {
-        self.new_admin(operator, is_default, |admins, admin| {
-            if is_default {
-                admins.default_suppliers = Some(admin.id);
-            }
-            admins.suppliers.insert(admin.id, admin);
-        })
+        let mut admins = self.admins();
+        self.check_admins(&admins)?;
+        let admin = self.make_admin(&admins, operator)?;
+        admins.suppliers.insert(admin.id, Arc::clone(&admin));
+        Ok(admin)
+    }
+
+    /// Returns the default admin of suppliers, made when it is first asked for.
+    pub(crate) fn default_suppliers(&self) -> Result<Arc<SupplierAdmin>, SystemException> {
+        let mut admins = self.admins();
+        let id = admins.default_suppliers;
+        if let Some(admin) = id.and_then(|id| admins.suppliers.get(&id)) {
+            return Ok(Arc::clone(admin));
+        }
+        // It always finds a place.
+        let admin = self.make_admin(&admins, self.default_operator()?)?;
+        admins.default_suppliers = Some(admin.id);
+        admins.suppliers.insert(admin.id, Arc::clone(&admin));
+        Ok(admin)
     }
 
     fn default_operator(&self) -> Result<InterFilterGroupOperator, SystemException> {
@@ -162,32 +186,6 @@ impl Channel {
             true => InterFilterGroupOperator::OrOp,
             false => InterFilterGroupOperator::AndOp,
         })
-    }
-
-    /// Returns the default admin of consumers, made when it is first asked for.
-    pub(crate) fn default_consumers(&self) -> Result<Arc<ConsumerAdmin>, SystemException> {
-        let admins = self.admins();
-        let found = admins
-            .default_consumers
-            .and_then(|id| admins.consumers.get(&id).cloned());
-        drop(admins);
-        match found {
-            Some(admin) => Ok(admin),
-            None => self.new_consumer_admin(self.default_operator()?, true),
-        }
-    }
-
-    /// Returns the default admin of suppliers, made when it is first asked for.
-    pub(crate) fn default_suppliers(&self) -> Result<Arc<SupplierAdmin>, SystemException> {
-        let admins = self.admins();
-        let found = admins
-            .default_suppliers
-            .and_then(|id| admins.suppliers.get(&id).cloned());
-        drop(admins);
-        match found {
-            Some(admin) => Ok(admin),
-            None => self.new_supplier_admin(self.default_operator()?, true),
-        }
     }
 
     fn admins(&self) -> MutexGuard<'_, Admins> {
@@ -269,34 +267,46 @@ impl Channel {
         self.administration(Name::MaxQueueLength) as usize
     }
 
+    /// Adds a connected proxy, unless it has ended meanwhile.
     pub(crate) fn add_route(&self, proxy: Arc<ProxySupplier>) {
-        let types = proxy.types.list();
         let mut routes = self.routes.write().unwrap_or_else(PoisonError::into_inner);
+        // Who ends it removes it later, with the same lock.
+        if !proxy.is_connected() {
+            return;
+        }
+        let changed = self.subscribed.join(proxy.id, &proxy.types);
         *routes = routes.iter().cloned().chain([proxy]).collect();
         drop(routes);
-        self.subscriptions_changed(&types, &[]);
+        self.tell_suppliers(changed);
     }
 
-    pub(crate) fn remove_route(&self, id: i32, types: &[EventType]) {
+    pub(crate) fn remove_route(&self, id: i32) {
         let mut routes = self.routes.write().unwrap_or_else(PoisonError::into_inner);
         *routes = routes.iter().filter(|one| one.id != id).cloned().collect();
+        let changed = self.subscribed.leave(id);
         drop(routes);
-        self.subscriptions_changed(&[], types);
+        self.tell_suppliers(changed);
     }
 
+    /// Adds a connected proxy, unless it has ended meanwhile.
     pub(crate) fn add_source(&self, proxy: Arc<ProxyConsumer>) {
-        let types = proxy.types.list();
         let mut sources = self.sources.write().unwrap_or_else(PoisonError::into_inner);
+        // Who ends it removes it later, with the same lock.
+        if !proxy.is_connected() {
+            return;
+        }
+        let changed = self.offered.join(proxy.id, &proxy.types);
         *sources = sources.iter().cloned().chain([proxy]).collect();
         drop(sources);
-        self.offers_changed(&types, &[]);
+        self.tell_consumers(changed);
     }
 
-    pub(crate) fn remove_source(&self, id: i32, types: &[EventType]) {
+    pub(crate) fn remove_source(&self, id: i32) {
         let mut sources = self.sources.write().unwrap_or_else(PoisonError::into_inner);
         *sources = sources.iter().filter(|one| one.id != id).cloned().collect();
+        let changed = self.offered.leave(id);
         drop(sources);
-        self.offers_changed(&[], types);
+        self.tell_consumers(changed);
     }
 
     fn routes(&self) -> Arc<[Arc<ProxySupplier>]> {
@@ -307,16 +317,28 @@ impl Channel {
         Arc::clone(&self.sources.read().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// Follows a changed subscription.
+    pub(crate) fn subscription_changed(&self, proxy: &ProxySupplier) {
+        let changed = self.subscribed.update(proxy.id, &proxy.types);
+        self.tell_suppliers(changed);
+    }
+
+    /// Follows a changed offer.
+    pub(crate) fn offer_changed(&self, proxy: &ProxyConsumer) {
+        let changed = self.offered.update(proxy.id, &proxy.types);
+        self.tell_consumers(changed);
+    }
+
     /// Tells suppliers of types that are subscribed to now, or not any more.
-    pub(crate) fn subscriptions_changed(&self, added: &[EventType], removed: &[EventType]) {
-        if self.subscribed.change(added, removed) {
+    fn tell_suppliers(&self, changed: bool) {
+        if changed {
             self.sources().iter().for_each(|source| source.tell());
         }
     }
 
     /// Tells consumers of types that are offered now, or not any more.
-    pub(crate) fn offers_changed(&self, added: &[EventType], removed: &[EventType]) {
-        if self.offered.change(added, removed) {
+    fn tell_consumers(&self, changed: bool) {
+        if changed {
             self.routes().iter().for_each(|route| route.tell());
         }
     }

@@ -87,7 +87,7 @@ impl EventChannel for Channel {
         &self,
         op: InterFilterGroupOperator,
     ) -> oxorb::Result<(Option<ConsumerAdminRef>, AdminId)> {
-        let admin = self.new_consumer_admin(op, false)?;
+        let admin = self.new_consumer_admin(op)?;
         Ok((Some(admin.consumer_reference()?), admin.id))
     }
 
@@ -95,7 +95,7 @@ impl EventChannel for Channel {
         &self,
         op: InterFilterGroupOperator,
     ) -> oxorb::Result<(Option<SupplierAdminRef>, AdminId)> {
-        let admin = self.new_supplier_admin(op, false)?;
+        let admin = self.new_supplier_admin(op)?;
         Ok((Some(admin.supplier_reference()?), admin.id))
     }
 

@@ -3,13 +3,14 @@
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
 
-use oxorb::{Any, Interface as _, SystemException, minor};
+use oxorb::{Any, Interface as _, Ref, SystemException, minor};
 
+use super::foreign::Foreign;
 use super::{FilterObject, Home};
 use crate::cos_notify_channel_admin::InterFilterGroupOperator;
 use crate::cos_notify_filter::filter_admin::{GetFilterError, RemoveFilterError};
 use crate::cos_notify_filter::{
-    FilterAdmin, FilterId, FilterNotFound, FilterRef, MappingFilterRef,
+    FilterAdmin, FilterId, FilterNotFound, FilterRef, MappingFilterRef, filter, mapping_filter,
 };
 use crate::event::{Body, Event};
 use crate::problem::{GONE, nil, too_many};
@@ -27,8 +28,27 @@ pub(crate) struct Attached {
 struct One {
     id: FilterId,
     reference: FilterRef,
-    /// `None`: an object of another process.
-    own: Option<Arc<FilterObject>>,
+    place: Place,
+}
+
+/// Process of a filter.
+#[derive(Clone)]
+enum Place {
+    Here(Arc<FilterObject>),
+    Elsewhere(Arc<Foreign>),
+}
+
+impl Place {
+    fn of(reference: &Ref, service: &dyn Home) -> Place {
+        match service.own_filter(reference) {
+            Some(own) => Place::Here(own),
+            None => {
+                let settings = service.settings();
+                let foreign = Foreign::new(settings.failures, settings.filter_pause);
+                Place::Elsewhere(Arc::new(foreign))
+            }
+        }
+    }
 }
 
 impl Attached {
@@ -52,7 +72,7 @@ impl Attached {
     }
 
     /// Reports whether one of the filters matches an event, or there is none. A filter that does not answer in time does
-    /// not match.
+    /// not match, and is not asked for a while once it failed several times in a row.
     pub(crate) fn passes(&self, event: &Event) -> bool {
         let list = self.list();
         list.is_empty() || list.iter().any(|one| one.matches(event))
@@ -74,7 +94,7 @@ impl FilterAdmin for Attached {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let full = too_many(minor::imp_limit::EVENT_FILTERS);
         let list = self.list();
-        if list.len() >= service.limits().filters_of_object {
+        if list.len() >= service.settings().limits.filters_of_object {
             return Err(full);
         }
         *last = last.checked_add(1).ok_or(full)?;
@@ -82,7 +102,7 @@ impl FilterAdmin for Attached {
         let one = One {
             id,
             reference: FilterRef::from_ref(service.bounded(reference.reference())),
-            own: service.own_filter(reference.reference()),
+            place: Place::of(reference.reference(), &*service),
         };
         self.put(list.iter().cloned().chain([one]).collect());
         drop(last);
@@ -127,13 +147,27 @@ impl FilterAdmin for Attached {
 
 impl One {
     fn matches(&self, event: &Event) -> bool {
-        if let Some(own) = &self.own {
-            return own.passes(event);
-        }
-        match &event.body {
-            Body::Any(any) => self.reference.r#match(any).unwrap_or(false),
-            Body::Structured(event) => self.reference.match_structured(event).unwrap_or(false),
-        }
+        let foreign = match &self.place {
+            Place::Here(own) => return own.passes(event),
+            Place::Elsewhere(foreign) => foreign,
+        };
+        let matches = match &event.body {
+            Body::Any(any) => foreign.ask(
+                || self.reference.r#match(any),
+                |error| match error {
+                    filter::MatchError::System(exception) => Some(exception),
+                    _ => None,
+                },
+            ),
+            Body::Structured(event) => foreign.ask(
+                || self.reference.match_structured(event),
+                |error| match error {
+                    filter::MatchStructuredError::System(exception) => Some(exception),
+                    _ => None,
+                },
+            ),
+        };
+        matches.unwrap_or(false)
     }
 }
 
@@ -156,14 +190,14 @@ pub(crate) struct MappingSlot(RwLock<Option<Mapping>>);
 #[derive(Clone)]
 struct Mapping {
     reference: MappingFilterRef,
-    own: Option<Arc<FilterObject>>,
+    place: Place,
 }
 
 impl MappingSlot {
     pub(crate) fn set(&self, reference: Option<&MappingFilterRef>, service: &dyn Home) {
         let mapping = reference.map(|reference| Mapping {
             reference: MappingFilterRef::from_ref(service.bounded(reference.reference())),
-            own: service.own_filter(reference.reference()),
+            place: Place::of(reference.reference(), service),
         });
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = mapping;
     }
@@ -180,13 +214,26 @@ impl MappingSlot {
             .read()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()?;
-        if let Some(own) = &mapping.own {
-            return own.map(event);
-        }
-        let (_, value) = match &event.body {
-            Body::Any(any) => mapping.reference.r#match(any).ok()?,
-            Body::Structured(event) => mapping.reference.match_structured(event).ok()?,
+        let foreign = match &mapping.place {
+            Place::Here(own) => return own.map(event),
+            Place::Elsewhere(foreign) => foreign,
         };
+        let (_, value) = match &event.body {
+            Body::Any(any) => foreign.ask(
+                || mapping.reference.r#match(any),
+                |error| match error {
+                    mapping_filter::MatchError::System(exception) => Some(exception),
+                    _ => None,
+                },
+            ),
+            Body::Structured(event) => foreign.ask(
+                || mapping.reference.match_structured(event),
+                |error| match error {
+                    mapping_filter::MatchStructuredError::System(exception) => Some(exception),
+                    _ => None,
+                },
+            ),
+        }?;
         Some(value)
     }
 }

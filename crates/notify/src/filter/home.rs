@@ -1,16 +1,13 @@
 use std::sync::Arc;
 
 use oxorb::{Ref, SystemException};
-use oxorb_filter::Dialect;
 
 use super::FilterObject;
-use crate::Limits;
+use crate::Settings;
 
 /// Service that filters belong to, as they see it.
 pub(crate) trait Home: Send + Sync {
-    fn limits(&self) -> &Limits;
-
-    fn dialect(&self) -> Dialect;
+    fn settings(&self) -> &Settings;
 
     /// Returns the reference with the time limit of calls to peers.
     fn bounded(&self, reference: &Ref) -> Ref;

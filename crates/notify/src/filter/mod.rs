@@ -1,6 +1,7 @@
 //! Filters: objects of this service, and those of others that clients attach.
 
 mod attached;
+mod foreign;
 mod home;
 mod mapping;
 mod object;

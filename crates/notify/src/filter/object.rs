@@ -111,13 +111,13 @@ impl FilterObject {
         };
         let service = self.service.upgrade().ok_or_else(invalid)?;
         let options = Options {
-            dialect: service.dialect(),
+            dialect: service.settings().dialect,
             limits: Limits {
-                length: service.limits().constraint_octets,
+                length: service.settings().limits.constraint_octets,
                 ..Limits::default()
             },
         };
-        if written.event_types.len() > service.limits().event_types {
+        if written.event_types.len() > service.settings().limits.event_types {
             return Err(invalid());
         }
         let parsed = Constraint::parse_with(&written.constraint_expr, self.grammar, options);
@@ -132,7 +132,7 @@ impl FilterObject {
     /// Refuses a list of more constraints than a filter has, before anything is done for it.
     pub(super) fn admit<T>(&self, list: &[T]) -> Result<(), SystemException> {
         let service = self.service.upgrade().ok_or(crate::problem::GONE)?;
-        match list.len() > service.limits().constraints {
+        match list.len() > service.settings().limits.constraints {
             true => Err(too_many(minor::imp_limit::EVENT_CONSTRAINTS)),
             false => Ok(()),
         }
@@ -152,7 +152,7 @@ impl FilterObject {
         }
         let mut held = Held::clone(&before);
         let done = work(&mut held)?;
-        if held.constraints.len() > service.limits().constraints {
+        if held.constraints.len() > service.settings().limits.constraints {
             return Err(too_many(minor::imp_limit::EVENT_CONSTRAINTS).into());
         }
         let after = Arc::new(held);
@@ -362,7 +362,7 @@ impl Filter for FilterObject {
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         let full = too_many(minor::imp_limit::EVENT_CALLBACKS);
-        if callbacks.1.len() >= service.limits().callbacks {
+        if callbacks.1.len() >= service.settings().limits.callbacks {
             return Err(full);
         }
         callbacks.0 = callbacks.0.checked_add(1).ok_or(full)?;

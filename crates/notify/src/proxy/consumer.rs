@@ -194,9 +194,18 @@ impl ProxyConsumer {
             };
         }
         let channel = self.channel()?;
+        // All events of a batch are accepted, or none.
+        channel.check_room()?;
+        Ok(self.publish(&channel, events)?)
+    }
+
+    fn publish(
+        &self,
+        channel: &Channel,
+        events: impl IntoIterator<Item = Body>,
+    ) -> Result<(), SystemException> {
         let admin = self.admin.upgrade().ok_or(GONE)?;
         for body in events {
-            channel.check_room()?;
             let event = channel.event(body);
             let passes = both(
                 admin.operator,
@@ -244,13 +253,17 @@ impl ProxyConsumer {
         if let Some(channel) = self.channel.upgrade() {
             if before.phase == Phase::Connected {
                 channel.leave(Side::Suppliers);
-                channel.remove_source(self.id, &self.types.list());
+                channel.remove_source(self.id);
             }
             channel.forget_proxy();
         }
         if let Some(service) = service {
             service.deactivate(Kind::Proxy, self.id);
         }
+    }
+
+    pub(crate) fn is_connected(&self) -> bool {
+        self.link.phase() == Phase::Connected
     }
 
     pub(crate) fn tell(&self) {
@@ -264,11 +277,8 @@ impl ProxyConsumer {
         removed: &[EventType],
     ) -> Result<(), SystemException> {
         let most = self.service()?.limits().event_types;
-        let changed = self.types.change(added, removed, most)?;
-        if self.link.phase() == Phase::Connected {
-            self.channel()?
-                .offers_changed(&changed.added, &changed.removed);
-        }
+        self.types.change(added, removed, most)?;
+        self.channel()?.offer_changed(self);
         self.changed()
     }
 }
@@ -278,8 +288,9 @@ impl Pulls for ProxyConsumer {
         Some((self.link.peer()?, self.service.upgrade()?))
     }
 
-    fn is_active(&self) -> bool {
-        self.link.state().active
+    fn may_pull(&self) -> bool {
+        let has_room = |channel: Arc<Channel>| channel.check_room().is_ok();
+        self.link.state().active && self.channel.upgrade().is_some_and(has_room)
     }
 
     fn is_persistent(&self) -> bool {
@@ -287,8 +298,10 @@ impl Pulls for ProxyConsumer {
     }
 
     fn take(&self, events: Vec<Body>) {
-        // The supplier is not concerned by what consumers and limits make of them.
-        let _ = self.accept(events);
+        // Taken from the supplier: they go on though the proxy was disconnected or the channel filled up meanwhile.
+        if let Some(channel) = self.channel.upgrade() {
+            let _ = self.publish(&channel, events);
+        }
     }
 
     fn lose(&self) {

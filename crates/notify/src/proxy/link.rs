@@ -1,11 +1,13 @@
 //! What proxies of both sides have: the peer, its state, and what it is told.
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 use oxorb::{Interface, SystemException, SystemExceptionKind};
 use oxorb_delivery::{Attributes, Outcome, Outlet, Qos, Sink, WhenFull};
 
-use super::peer::Peer;
+use super::peer::{Failure, Peer};
 use super::{Form, Style, farewell};
 use crate::cos_notification::EventType;
 use crate::cos_notify_channel_admin::ObtainInfoMode;
@@ -86,6 +88,10 @@ impl Link {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn news(&self) -> MutexGuard<'_, Option<Outlet<()>>> {
+        self.news.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub(crate) fn peer(&self) -> Option<Peer> {
         self.state().peer.clone()
     }
@@ -160,12 +166,8 @@ impl Link {
         state.phase = Phase::Gone;
         state.peer = None;
         drop(state);
-        drop(
-            self.news
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .take(),
-        );
+        let news = self.news().take();
+        drop(news);
         if let (true, Some(service), Some(peer)) = (call_peer, service, &before.peer) {
             farewell::bid(service, peer.clone());
         }
@@ -177,16 +179,28 @@ impl Link {
         if self.form == Form::Event || !service.settings.updates {
             return;
         }
-        let sink: Arc<dyn Sink<()>> = Arc::new(News(Weak::clone(proxy)));
+        let sink: Arc<dyn Sink<()>> = Arc::new(News {
+            proxy: Weak::clone(proxy),
+            retry: service.settings.retry,
+            attempts: service.settings.failures.max(1),
+            failures: AtomicU32::new(0),
+        });
         let qos = Qos {
             events: 1,
             when_full: WhenFull::KeepLatest,
             ..Qos::default()
         };
+        // One that replaces another knows nothing yet.
+        self.told.knows(Vec::new());
         // Without a place for it, the peer can still ask.
         let outlet = service.updates.connect(sink, qos).ok();
-        *self.news.lock().unwrap_or_else(PoisonError::into_inner) = outlet;
-        self.tell();
+        let before = std::mem::replace(&mut *self.news(), outlet);
+        drop(before);
+        match self.phase() {
+            // It ended meanwhile, and found nothing to take.
+            Phase::Gone => drop(self.news().take()),
+            _ => self.tell(),
+        }
     }
 
     /// Answers which types the other side has, and whether the peer is told of changes from now on.
@@ -207,37 +221,49 @@ impl Link {
 
     /// Has the peer told of whatever it does not know.
     pub(crate) fn tell(&self) {
-        let news = self
-            .news
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
+        let news = self.news().clone();
         if let Some(news) = news.filter(|_| self.told.is_wanted()) {
             news.offer(&(), &Attributes::default());
         }
     }
 }
 
-struct News<P>(Weak<P>);
+/// Tells a peer of changed types. What did not reach it is told again a few times, and else with the next change.
+struct News<P> {
+    proxy: Weak<P>,
+    retry: Duration,
+    attempts: u32,
+    /// Calls in a row that did not reach the peer.
+    failures: AtomicU32,
+}
 
 impl<P: Informed> Sink<()> for News<P> {
     fn deliver(&self, _: &[()]) -> Outcome {
-        let Some(proxy) = self.0.upgrade() else {
+        let Some(proxy) = self.proxy.upgrade() else {
             return Outcome::Gone;
         };
         let link = proxy.link();
         let Some(peer) = link.peer().filter(|_| link.told.is_wanted()) else {
             return Outcome::Delivered;
         };
-        let Some((added, removed)) = link.told.news(proxy.types_there()) else {
+        let types = proxy.types_there();
+        let Some((added, removed)) = link.told.news(&types) else {
             return Outcome::Delivered;
         };
-        if let Err(exception) = peer.tell(&added, &removed)
-            && exception.kind == SystemExceptionKind::BadOperation
-        {
-            // An object of the Event Service.
-            link.told.want(false);
+        match peer.tell(&added, &removed) {
+            Err(exception) if Failure::System(exception).is_unreachable() => {
+                let failures = self.failures.fetch_add(1, Ordering::Relaxed) + 1;
+                if failures < self.attempts {
+                    return Outcome::Retry(self.retry);
+                }
+            }
+            Err(exception) if exception.kind == SystemExceptionKind::BadOperation => {
+                // An object of the Event Service.
+                link.told.want(false);
+            }
+            Ok(()) | Err(_) => link.told.knows(types),
         }
+        self.failures.store(0, Ordering::Relaxed);
         Outcome::Delivered
     }
 }

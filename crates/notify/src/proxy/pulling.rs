@@ -21,8 +21,8 @@ pub(super) trait Pulls: Send + Sync + 'static {
     /// `None`: it has ended.
     fn supplier(&self) -> Option<(Peer, Arc<Service>)>;
 
-    /// Whether it is not suspended.
-    fn is_active(&self) -> bool;
+    /// Whether it is not suspended, and the channel takes events.
+    fn may_pull(&self) -> bool;
 
     /// Whether the supplier stays connected whatever happens to it.
     fn is_persistent(&self) -> bool;
@@ -84,7 +84,7 @@ fn run<P: Pulls>(proxy: &Weak<P>) {
             return;
         };
         let mut idle = true;
-        if proxy.is_active() {
+        if proxy.may_pull() {
             match pull(&peer, service.limits().batch) {
                 Ok(events) => {
                     failures = 0;

@@ -378,13 +378,17 @@ impl ProxySupplier {
         if let Some(channel) = self.channel.upgrade() {
             if before.phase == Phase::Connected {
                 channel.leave(Side::Consumers);
-                channel.remove_route(self.id, &self.types.list());
+                channel.remove_route(self.id);
             }
             channel.forget_proxy();
         }
         if let Some(service) = service {
             service.deactivate(Kind::Proxy, self.id);
         }
+    }
+
+    pub(crate) fn is_connected(&self) -> bool {
+        self.link.phase() == Phase::Connected
     }
 
     pub(crate) fn tell(&self) {
@@ -398,11 +402,8 @@ impl ProxySupplier {
         removed: &[EventType],
     ) -> Result<(), SystemException> {
         let most = self.service()?.limits().event_types;
-        let changed = self.types.change(added, removed, most)?;
-        if self.link.phase() == Phase::Connected {
-            self.channel()?
-                .subscriptions_changed(&changed.added, &changed.removed);
-        }
+        self.types.change(added, removed, most)?;
+        self.channel()?.subscription_changed(self);
         self.changed()
     }
 }

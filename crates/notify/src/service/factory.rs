@@ -83,6 +83,7 @@ impl EventChannelFactory for Factory {
         let mut administration = Values::new(Level::Administration);
         let set = administration.set(initial_admin, service.support());
         set.map_err(|admin_err| UnsupportedAdmin { admin_err })?;
+        let _creating = service.creating();
         if service.channels().len() >= service.limits().channels {
             return Err(too_many(minor::imp_limit::EVENT_CHANNELS).into());
         }

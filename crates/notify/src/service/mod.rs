@@ -13,7 +13,7 @@ use oxorb::{
     minor,
 };
 use oxorb_delivery::{Counts, Dispatcher, LanePlan, Plan, Timers};
-use oxorb_filter::{Dialect, Grammar};
+use oxorb_filter::Grammar;
 
 use crate::cos_notify_channel_admin::EventChannelRef;
 use crate::cos_notify_filter::{FilterFactoryRef, FilterRef, MappingFilterRef};
@@ -46,6 +46,8 @@ pub(crate) struct Service {
     last: AtomicI32,
     last_filter: AtomicI32,
     channels: Mutex<BTreeMap<i32, Arc<dyn Hosted>>>,
+    /// Held while a channel is made, so that no more are made than may be.
+    creating: Mutex<()>,
     /// Channels that the application named.
     names: Mutex<BTreeMap<String, i32>>,
     filters: Mutex<BTreeMap<i32, Arc<FilterObject>>>,
@@ -84,6 +86,7 @@ impl Service {
             last: AtomicI32::new(0),
             last_filter: AtomicI32::new(0),
             channels: Mutex::default(),
+            creating: Mutex::default(),
             names: Mutex::default(),
             filters: Mutex::default(),
             factory: OnceLock::new(),
@@ -190,6 +193,10 @@ impl Service {
         self.channels.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn creating(&self) -> MutexGuard<'_, ()> {
+        self.creating.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn names(&self) -> MutexGuard<'_, BTreeMap<String, i32>> {
         self.names.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -218,10 +225,11 @@ impl Service {
         let filter = Arc::new(FilterObject::new(&self.home(), id, grammar, default));
         filters.insert(id, Arc::clone(&filter));
         drop(filters);
-        match mapping {
+        let activated = match mapping {
             true => self.activate::<MappingFilterRef, _>(Kind::Filter, id, filter),
             false => self.activate::<FilterRef, _>(Kind::Filter, id, filter),
-        }
+        };
+        activated.inspect_err(|_| drop(self.filters().remove(&id)))
     }
 
     /// Returns the service as filters see it.
@@ -232,12 +240,8 @@ impl Service {
 }
 
 impl Home for Service {
-    fn limits(&self) -> &Limits {
-        &self.settings.limits
-    }
-
-    fn dialect(&self) -> Dialect {
-        self.settings.dialect
+    fn settings(&self) -> &Settings {
+        &self.settings
     }
 
     fn bounded(&self, reference: &Ref) -> Ref {

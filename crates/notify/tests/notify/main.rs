@@ -5,6 +5,7 @@ mod limits;
 mod peers;
 mod properties;
 mod pulls;
+mod races;
 mod states;
 mod structured;
 mod updates;

@@ -1,0 +1,135 @@
+//! Filters of other processes: a dead one must not cost each event a call that times out.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use oxorb::{SystemException, SystemExceptionKind};
+
+/// Calls to a filter of another process. After several in a row that reached nobody it is called no more for a while.
+pub(super) struct Foreign {
+    /// Unanswered calls in a row from which on there is a pause.
+    failures: u32,
+    pause: Duration,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    failures: u32,
+    not_before: Option<Instant>,
+}
+
+impl Foreign {
+    pub(super) fn new(failures: u32, pause: Duration) -> Foreign {
+        Foreign {
+            failures: failures.max(1),
+            pause,
+            state: Mutex::default(),
+        }
+    }
+
+    /// Calls the filter, unless it is left alone at present. `None` in place of an answer.
+    pub(super) fn ask<R, E>(
+        &self,
+        call: impl FnOnce() -> Result<R, E>,
+        exception: impl FnOnce(E) -> Option<SystemException>,
+    ) -> Option<R> {
+        if !self.may_ask() {
+            return None;
+        }
+        let answer = call().map_err(exception);
+        let reached = match &answer {
+            Err(Some(exception)) => !is_unreachable(exception),
+            Ok(_) | Err(None) => true,
+        };
+        self.note(reached);
+        answer.ok()
+    }
+
+    /// Reports whether the filter may be called. At the end of a pause one caller may, and the others wait for its result.
+    fn may_ask(&self) -> bool {
+        let mut state = self.state();
+        let Some(end) = state.not_before else {
+            return true;
+        };
+        let now = Instant::now();
+        let over = now >= end;
+        if over {
+            state.not_before = now.checked_add(self.pause);
+        }
+        over
+    }
+
+    fn note(&self, reached: bool) {
+        let mut state = self.state();
+        if reached {
+            *state = State::default();
+            return;
+        }
+        state.failures = state.failures.saturating_add(1);
+        if state.failures >= self.failures {
+            state.not_before = Instant::now().checked_add(self.pause);
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Reports whether nobody answered, or nobody is there to answer.
+fn is_unreachable(exception: &SystemException) -> bool {
+    use SystemExceptionKind::{
+        CommFailure, InvObjref, NoResponse, ObjectNotExist, Timeout, Transient,
+    };
+    matches!(
+        exception.kind,
+        CommFailure | InvObjref | NoResponse | ObjectNotExist | Timeout | Transient
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use oxorb::{CompletionStatus, minor};
+
+    use super::*;
+
+    fn dead() -> Result<bool, SystemException> {
+        Err(SystemException::timeout(
+            minor::timeout::PULL,
+            CompletionStatus::No,
+        ))
+    }
+
+    #[test]
+    fn a_dead_filter_is_called_no_more_for_a_while() {
+        let filter = Foreign::new(2, Duration::from_secs(3600));
+        let mut calls = 0;
+        for _ in 0..10 {
+            let answer = filter.ask(
+                || {
+                    calls += 1;
+                    dead()
+                },
+                Some,
+            );
+            assert_eq!(answer, None);
+        }
+        assert_eq!(calls, 2);
+    }
+
+    #[test]
+    fn an_answer_ends_the_count_and_the_pause() {
+        let filter = Foreign::new(2, Duration::ZERO);
+        for _ in 0..3 {
+            assert_eq!(filter.ask(dead, Some), None);
+        }
+        let alive: Result<bool, SystemException> = Ok(true);
+        assert_eq!(filter.ask(|| alive, Some), Some(true));
+        assert_eq!(filter.state().failures, 0);
+        // What the filter itself raises is an answer.
+        let refused: Result<bool, ()> = Err(());
+        assert_eq!(filter.ask(|| refused, |()| None), None);
+        assert!(filter.state().not_before.is_none());
+    }
+}

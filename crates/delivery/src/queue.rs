@@ -168,14 +168,24 @@ impl<E> Queue<E> {
         );
     }
 
+    /// Continues the numbers of another queue, so that its events keep their place among later ones.
+    pub(crate) fn continue_from(&mut self, other: &Queue<E>) {
+        self.arrivals = other.arrivals;
+    }
+
+    /// Adds an event of another queue, which keeps its number. There is [room](Self::room) for it, and those that arrived
+    /// before it are here.
+    pub(crate) fn take_over(&mut self, entry: Entry<E>) {
+        self.insert(entry, false);
+    }
+
     /// Puts an event back that was taken, in front of those that arrived after it. Always has room,
     /// unless a later event of its source is to be kept alone: then returns the event.
-    pub(crate) fn put_back(&mut self, mut entry: Entry<E>) -> Option<Entry<E>> {
+    pub(crate) fn put_back(&mut self, entry: Entry<E>) -> Option<Entry<E>> {
         let later = self.sources.as_ref();
         if later.is_some_and(|sources| sources.find(entry.about.source).is_some()) {
             return Some(entry);
         }
-        entry.about.start = None;
         self.insert(entry, true);
         None
     }
@@ -232,6 +242,7 @@ impl<E> Queue<E> {
 
     fn make_ready(&mut self, place: u32, in_front: bool) {
         self.places.link(place, in_front);
+        self.places.started(place);
         if let Some(entry) = self.places.get(place)
             && let Some(key) = delivery_key(self.order, &entry.about, entry.arrival)
         {

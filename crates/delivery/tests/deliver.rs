@@ -2,8 +2,8 @@
 
 mod common;
 
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -447,4 +447,34 @@ fn what_cannot_be_connected_is_refused_with_the_limit() {
     assert_eq!(outlet.qos().batch, 1);
     outlet.detach();
     dispatcher.connect_pull(Qos::default()).unwrap();
+}
+
+/// Events that a consumer had in hand go back in front of those that arrived later.
+#[test]
+fn a_new_quality_of_service_keeps_the_order_of_what_is_tried_again() {
+    let dispatcher = Dispatcher::start(Plan::pool(1)).unwrap();
+    let outlet: Arc<OnceLock<Outlet<u64>>> = Arc::default();
+    let ordered = |events| Qos {
+        events,
+        order: Order::Priority,
+        ..Qos::default()
+    };
+    let (of_sink, again) = (Arc::clone(&outlet), AtomicBool::new(true));
+    let (sink, told) = Recorder::answering(move |events| {
+        if events[0] == 5 && again.swap(false, Ordering::Relaxed) {
+            of_sink.get().unwrap().set_qos(ordered(32));
+            return Outcome::Retry(Duration::ZERO);
+        }
+        Outcome::Delivered
+    });
+    let connected = dispatcher.connect(sink, ordered(64)).unwrap();
+    let outlet = outlet.get_or_init(|| connected);
+    outlet.suspend();
+    for event in 0..10 {
+        outlet.offer(&event, &PLAIN);
+    }
+    outlet.resume();
+    let order = receive(&told, 11);
+    assert_eq!(order, [0, 1, 2, 3, 4, 5, 5, 6, 7, 8, 9]);
+    assert_eq!(outlet.qos().events, 32);
 }

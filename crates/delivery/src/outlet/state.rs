@@ -126,7 +126,12 @@ impl<E> State<E> {
 
     /// Replaces the quality of service; returns the events for which there is no room any more.
     pub(crate) fn set_qos(&mut self, qos: Qos) -> Vec<(Cause, Entry<E>)> {
+        if qos == self.qos {
+            return Vec::new();
+        }
         let mut old = std::mem::replace(&mut self.queue, Queue::new(&qos, spare(&qos)));
+        // A delivery that fails puts its events back between these.
+        self.queue.continue_from(&old);
         self.wait = qos.wait;
         self.qos = qos;
         self.hands.clear();
@@ -137,7 +142,7 @@ impl<E> State<E> {
             loop {
                 match self.queue.room(&entry.about, 0, false, false) {
                     Room::Free => {
-                        self.queue.push(entry.event, entry.about);
+                        self.queue.take_over(entry);
                         break;
                     }
                     Room::Evicted(cause, evicted) => out.push((cause, evicted)),

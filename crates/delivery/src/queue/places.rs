@@ -42,6 +42,13 @@ impl<E> Places<E> {
         self.nodes[place as usize].entry.as_ref()
     }
 
+    /// Forgets the moment before which an entry may not be delivered.
+    pub(super) fn started(&mut self, place: u32) {
+        if let Some(entry) = &mut self.nodes[place as usize].entry {
+            entry.about.start = None;
+        }
+    }
+
     /// Returns the first of the list.
     pub(super) fn first(&self) -> Option<u32> {
         (self.first != NONE).then_some(self.first)

@@ -25,6 +25,7 @@ mod filter_text;
 #[doc(hidden)]
 pub mod fuzz;
 pub mod gateway;
+mod give_back;
 mod order;
 mod scheduling;
 mod service;

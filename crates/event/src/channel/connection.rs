@@ -49,8 +49,8 @@ impl ConsumerConnection {
 
 impl Drop for ConsumerConnection {
     fn drop(&mut self) {
-        // It may have ended before.
-        let _ = self.proxy.disconnect();
+        // It may have ended before, or never begun.
+        self.proxy.leave();
     }
 }
 
@@ -83,7 +83,7 @@ impl SupplierConnection {
 
 impl Drop for SupplierConnection {
     fn drop(&mut self) {
-        let _ = self.proxy.disconnect();
+        self.proxy.disconnect();
     }
 }
 

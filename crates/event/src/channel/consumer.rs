@@ -41,6 +41,8 @@ pub(super) struct Parts {
     pub(super) qos: ConsumerQos,
     pub(super) program: Program,
     pub(super) suspended: Arc<AtomicBool>,
+    /// Octets that conjunctions may keep.
+    pub(super) collected: usize,
     pub(super) queue: Option<ConsumerQueue>,
     /// One for each of the program's, in its order.
     pub(super) timers: Vec<Timer>,
@@ -59,7 +61,9 @@ impl Connected {
             number: parts.number,
             target: parts.target,
             qos: parts.qos,
-            progress: program.remembers().then(|| Mutex::new(program.progress())),
+            progress: program
+                .remembers()
+                .then(|| Mutex::new(program.progress().limited(parts.collected))),
             suspended: parts.suspended,
             over: AtomicBool::new(false),
             queue: parts.queue,
@@ -92,6 +96,15 @@ impl Connected {
 
     pub(super) fn is_suspended(&self) -> bool {
         self.suspended.load(Relaxed)
+    }
+
+    /// Returns the events that conjunctions dropped because they had too much.
+    pub(super) fn uncollected(&self) -> u64 {
+        let progress = self.progress.as_ref();
+        progress.map_or(0, |progress| {
+            let progress = progress.lock();
+            progress.unwrap_or_else(PoisonError::into_inner).dropped()
+        })
     }
 
     /// Returns what its queue counts; nothing without one.

@@ -356,7 +356,9 @@ impl Core {
     /// Lets a consumer go that is dead, or fails.
     pub(super) fn release_consumer(self: &Arc<Self>, number: u64, why: Released) {
         let proxy = self.lock().consumers.get(&number).cloned();
-        if proxy.is_some_and(|proxy| proxy.end(self)) {
+        if let Some(consumer) = proxy.and_then(|proxy| proxy.end(self)) {
+            // A servant of this process may wait for what does not come any more.
+            consumer.target.call_back_local();
             self.note(&Notice::Released {
                 side: Side::Consumer,
                 number,
@@ -468,8 +470,14 @@ impl Listed for Core {
 }
 
 impl Drop for Core {
+    /// Tells the consumers of this process: without the channel nothing comes any more. Others need a
+    /// [`destroy`](Core::destroy), which may take its time.
     fn drop(&mut self) {
         self.rounds.stop();
+        let consumers = std::mem::take(&mut self.lock().consumers);
+        for consumer in consumers.values().filter_map(|proxy| proxy.close()) {
+            consumer.target.call_back_local();
+        }
     }
 }
 

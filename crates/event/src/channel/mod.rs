@@ -245,8 +245,10 @@ impl EventChannel {
     /// and on one for each timeout. Consumers of a [`queued`](Self::queued) channel get the lane of their operation, once
     /// it is scheduled. Once for each channel; before anybody connects.
     ///
-    /// Costs two to four calls for each consumer and one for each pair, when they connect.
+    /// Costs two to four calls for each consumer and one for each pair, when they connect; none takes longer than
+    /// [`call_timeout`](ChannelOptions::call_timeout).
     pub fn schedule_with(&self, scheduler: SchedulerRef) {
+        let scheduler = self.core.timed(&scheduler);
         self.core.set_scheduling(Scheduling::new(scheduler));
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::options::ChannelOptions;
 use crate::event_type;
@@ -30,12 +30,19 @@ pub(super) struct Observers {
 #[derive(Default)]
 struct State {
     last: u32,
-    all: BTreeMap<u32, Watcher>,
+    all: BTreeMap<u32, Watched>,
     /// Whether a thread tells them at present.
     telling: bool,
-    /// Whether consumers and suppliers changed since it looked.
-    changed: [bool; 2],
 }
+
+struct Watched {
+    watcher: Watcher,
+    /// Whether it is to be told of consumers and suppliers.
+    due: Due,
+}
+
+/// One for each [`Change`].
+type Due = [bool; 2];
 
 /// What observers are told of: all members that are no gateways, together.
 pub(super) trait Listed {
@@ -53,25 +60,23 @@ pub(super) enum Change {
 }
 
 impl Observers {
-    /// Returns a handle for the observer, after it was told of what there is; `None` where there are enough.
+    /// Returns a handle for the observer, after it was told of what there is; `None` where there are enough. A thread that
+    /// tells observers already tells this one, too, and then perhaps later.
     pub(super) fn append(
         &self,
         watcher: Watcher,
         listed: &impl Listed,
         options: &ChannelOptions,
     ) -> Option<u32> {
-        let handle = {
-            let mut state = self.lock();
-            if state.all.len() >= options.limits.observers {
-                return None;
-            }
-            state.last = state.last.wrapping_add(1);
-            let handle = state.last;
-            state.all.insert(handle, watcher.clone());
-            handle
-        };
-        watcher.tell_subscriptions(&listed.subscriptions());
-        watcher.tell_publications(&listed.publications());
+        let mut state = self.lock();
+        if state.all.len() >= options.limits.observers {
+            return None;
+        }
+        state.last = state.last.wrapping_add(1);
+        let handle = state.last;
+        let due = [true; 2];
+        state.all.insert(handle, Watched { watcher, due });
+        self.tell_due(state, listed);
         Some(handle)
     }
 
@@ -88,38 +93,59 @@ impl Observers {
         self.lock().all.len()
     }
 
-    /// Tells all observers what there is now. Changes that come meanwhile, from an observer too, are told by the thread that
-    /// tells already: the last that an observer hears is how it is.
+    /// Tells all observers what there is now.
     pub(super) fn tell(&self, change: Change, listed: &impl Listed) {
         let mut state = self.lock();
-        if state.all.is_empty() {
+        for watched in state.all.values_mut() {
+            watched.due[change as usize] = true;
+        }
+        self.tell_due(state, listed);
+    }
+
+    /// Tells observers what is due. Changes that come meanwhile, from an observer too, are told by the thread that tells
+    /// already: the last that an observer hears is how it is.
+    fn tell_due<'s>(&'s self, mut state: MutexGuard<'s, State>, listed: &impl Listed) {
+        if state.telling {
             return;
         }
-        state.changed[change as usize] = true;
-        if std::mem::replace(&mut state.telling, true) {
-            return;
-        }
-        while state.changed.contains(&true) {
-            let changed = std::mem::take(&mut state.changed);
-            let all: Vec<Watcher> = state.all.values().cloned().collect();
+        loop {
+            let due = state.take_due();
+            state.telling = !due.is_empty();
+            if due.is_empty() {
+                return;
+            }
             drop(state);
-            let subscriptions = changed[Change::Consumers as usize].then(|| listed.subscriptions());
-            let publications = changed[Change::Suppliers as usize].then(|| listed.publications());
-            for watcher in &all {
-                if let Some(subscriptions) = &subscriptions {
+            let is_due = |change: Change| due.iter().any(|(_, due)| due[change as usize]);
+            let subscriptions = is_due(Change::Consumers).then(|| listed.subscriptions());
+            let publications = is_due(Change::Suppliers).then(|| listed.publications());
+            for (watcher, due) in &due {
+                if let Some(subscriptions) = subscriptions.as_ref().filter(|_| due[0]) {
                     watcher.tell_subscriptions(subscriptions);
                 }
-                if let Some(publications) = &publications {
+                if let Some(publications) = publications.as_ref().filter(|_| due[1]) {
                     watcher.tell_publications(publications);
                 }
             }
             state = self.lock();
         }
-        state.telling = false;
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Returns the observers that are to be told of something, which then counts as told.
+    fn take_due(&mut self) -> Vec<(Watcher, Due)> {
+        let mut taken = Vec::new();
+        for watched in self.all.values_mut() {
+            let due = std::mem::take(&mut watched.due);
+            if due.contains(&true) {
+                taken.push((watched.watcher.clone(), due));
+            }
+        }
+        taken
     }
 }
 

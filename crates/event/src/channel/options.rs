@@ -101,6 +101,11 @@ pub struct Limits {
     pub events: usize,
     /// Octets of payload in one push. Default 1 MiB. The set is dropped and counted as refused.
     pub octets: usize,
+    /// Least period of a periodic timeout. Default 1 ms. Answer: `TypeError`.
+    pub period: Duration,
+    /// Octets of payload that the conjunctions of one consumer collect. Default 16 MiB. Beyond, all that they have is
+    /// dropped and counted ([`ConsumerStatistics::uncollected`](crate::ConsumerStatistics::uncollected)).
+    pub collected: usize,
     /// Filters of one consumer.
     pub filter: FilterLimits,
 }
@@ -115,6 +120,8 @@ impl Default for Limits {
             publications: 1_024,
             events: 1_024,
             octets: 1 << 20,
+            period: Duration::from_millis(1),
+            collected: 16 << 20,
             filter: FilterLimits::default(),
         }
     }

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 use super::consumer::{Connected, Parts};
 use super::core::Core;
@@ -12,8 +13,9 @@ use super::refusal::{ConnectError, PushError};
 use super::routes::Routes;
 use super::supplier::{Supplier, SupplierCounts, Supplying};
 use super::target::{Consumer, Target};
-use crate::filter::{Filter, Program, Trigger};
-use crate::rtec_event_channel_admin::{ConsumerQos, SupplierQos};
+use crate::event_type::{DEADLINE_TIMEOUT, INTERVAL_TIMEOUT};
+use crate::filter::{Filter, FilterError, FilterErrorKind, Program, Trigger};
+use crate::rtec_event_channel_admin::{ConsumerQos, Dependency, SupplierQos};
 use crate::rtec_event_comm::Event;
 
 /// What a consumer connects to (`ProxyPushSupplier`).
@@ -87,6 +89,7 @@ impl ConsumerProxy {
         };
         let limits = &options.limits.filter;
         let filter = Filter::parse(&qos.dependencies, options.syntax, limits).map_err(refused)?;
+        check_periods(&qos.dependencies, options.limits.period).map_err(refused)?;
         let is_object = matches!(consumer, Consumer::Object(_));
         let program = Program::new(&filter);
         let target = Arc::new(Target::new(consumer, options));
@@ -98,6 +101,7 @@ impl ConsumerProxy {
             qos: qos.clone(),
             program,
             suspended: Arc::clone(&self.suspended),
+            collected: options.limits.collected,
         }));
         let mut state = lock(&self.state);
         match &*state {
@@ -122,10 +126,19 @@ impl ConsumerProxy {
             return Ok(());
         };
         let connected = self.connected().ok_or(NotConnected)?;
-        if self.end(&core) && core.options.disconnect_callbacks {
+        if self.end(&core).is_some() && core.options.disconnect_callbacks {
             connected.target.call_back();
         }
         Ok(())
+    }
+
+    /// Disconnects, or gives up a proxy to which nobody has connected.
+    pub(crate) fn leave(&self) {
+        if self.disconnect().is_err()
+            && let Some(core) = self.core.upgrade()
+        {
+            self.end(&core);
+        }
     }
 
     pub(crate) fn suspend(&self, suspended: bool) {
@@ -140,15 +153,15 @@ impl ConsumerProxy {
         self.connected().is_some()
     }
 
-    /// Ends the connection, or what has none yet; `false` if that was done before.
-    pub(super) fn end(&self, core: &Arc<Core>) -> bool {
+    /// Ends the connection, or the proxy that has none yet. Returns the consumer that was connected, once.
+    pub(super) fn end(&self, core: &Arc<Core>) -> Option<Arc<Connected>> {
         core.forget_consumer(self.number);
         let ended = self.close();
         if let Some(connected) = &ended {
             core.unschedule_consumer(connected);
             core.consumers_changed(connected.qos());
         }
-        ended.is_some()
+        ended
     }
 
     /// Returns the consumer that was connected, for which no more events are.
@@ -267,12 +280,15 @@ impl SupplierProxy {
         Some(Arc::clone(&pushing.routes))
     }
 
-    pub(crate) fn disconnect(&self) -> Result<(), NotConnected> {
-        let supplier = self.connected().ok_or(NotConnected)?;
-        if self.end() && self.core.options.disconnect_callbacks {
+    /// Ends the connection. As in TAO, a proxy to which nobody has connected ends without a word.
+    pub(crate) fn disconnect(&self) {
+        let supplier = self.connected();
+        if self.end()
+            && self.core.options.disconnect_callbacks
+            && let Some(supplier) = supplier
+        {
             supplier.call_back();
         }
-        Ok(())
     }
 
     pub(super) fn connected(&self) -> Option<Arc<Supplying>> {
@@ -339,6 +355,26 @@ impl<T> State<T> {
             State::Connected(it) => Some(it),
             _ => None,
         }
+    }
+}
+
+/// Refuses timeouts that would come more often than the channel lets them.
+fn check_periods(dependencies: &[Dependency], least: Duration) -> Result<(), FilterError> {
+    let least = u64::try_from(least.as_nanos() / 100).unwrap_or(u64::MAX);
+    let too_short = |one: &Dependency| {
+        let header = &one.event.header;
+        let periodic = [INTERVAL_TIMEOUT, DEADLINE_TIMEOUT].contains(&header.r#type);
+        periodic && header.creation_time < least
+    };
+    match dependencies.iter().position(too_short) {
+        None => Ok(()),
+        Some(at) => Err(FilterError {
+            at,
+            kind: FilterErrorKind::TooShort {
+                period: dependencies[at].event.header.creation_time,
+                least,
+            },
+        }),
     }
 }
 

@@ -40,6 +40,9 @@ pub struct ConsumerStatistics {
     pub failed: u64,
     /// Events dropped by the queue; a set that a conjunction collected counts once.
     pub dropped: u64,
+    /// Events that conjunctions dropped before they were complete, beyond
+    /// [`Limits::collected`](crate::Limits::collected). Not among those that matched.
+    pub uncollected: u64,
     /// What the queue counts: fill, and drops by cause. All 0 without a queue.
     pub queue: oxorb_delivery::Counts,
 }
@@ -78,6 +81,7 @@ impl EventChannel {
                 suspended: one.held_back.load(Relaxed),
                 failed: target.failed.load(Relaxed),
                 dropped: one.dropped(),
+                uncollected: one.uncollected(),
                 queue: one.queue_counts(),
             }
         });

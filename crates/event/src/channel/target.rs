@@ -98,6 +98,13 @@ impl Target {
         self.failures.store(0, Relaxed);
     }
 
+    /// Tells a servant of this process that it is disconnected.
+    pub(super) fn call_back_local(&self) {
+        if let Consumer::Local(_) = &self.consumer {
+            self.call_back();
+        }
+    }
+
     /// Tells the consumer that it is disconnected. What it answers does not matter.
     pub(super) fn call_back(&self) {
         let call = || match (&self.consumer, &self.timed) {

@@ -23,6 +23,13 @@ pub enum FilterErrorKind {
     Designator(i32),
     /// A periodic timeout without a period.
     Period,
+    /// A periodic timeout with a period below `Limits::period` of the channel; both in units of 100 ns.
+    TooShort {
+        /// Period that was asked for.
+        period: u64,
+        /// Least period of the channel.
+        least: u64,
+    },
     /// More dependencies than `dependencies` of the limits allows.
     Dependencies {
         /// How many.
@@ -47,6 +54,10 @@ impl fmt::Display for FilterError {
             }
             FilterErrorKind::Designator(n) => write!(f, "type {n} is reserved"),
             FilterErrorKind::Period => f.write_str("a periodic timeout needs a period above 0"),
+            FilterErrorKind::TooShort { period, least } => write!(
+                f,
+                "a period of {period} x 100 ns is below the channel's least of {least} (Limits::period)"
+            ),
             FilterErrorKind::Dependencies { found, limit } => write!(
                 f,
                 "{found} dependencies are more than the limit of {limit} (FilterLimits::dependencies)"

@@ -41,9 +41,14 @@ pub enum Matched {
 }
 
 /// What the conjunctions of a program have collected.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Progress {
     conjunctions: Vec<Collected>,
+    /// Octets of all payloads in them.
+    octets: usize,
+    /// Most of these.
+    limit: usize,
+    dropped: u64,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -139,6 +144,7 @@ impl Program {
         });
         Progress {
             conjunctions: conjunctions.collect(),
+            ..Progress::default()
         }
     }
 
@@ -149,9 +155,7 @@ impl Program {
             Pushed::Event => Matched::Event,
             Pushed::Set(which) => Matched::Set(mem::take(&mut progress.conjunctions[which].events)),
         };
-        for conjunction in &mut progress.conjunctions {
-            conjunction.clear();
-        }
+        progress.clear();
         matched
     }
 
@@ -159,6 +163,49 @@ impl Program {
     /// contains the consumers for which one of its publications is.
     pub fn can_match(&self, header: &EventHeader) -> bool {
         can_match(&self.root, header)
+    }
+}
+
+impl Progress {
+    /// Lets conjunctions keep so many octets of payload. An event beyond is dropped with all that they have, and counted.
+    pub fn limited(self, octets: usize) -> Progress {
+        Progress {
+            limit: octets,
+            ..self
+        }
+    }
+
+    /// Returns the number of events that were dropped because of the limit.
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    fn clear(&mut self) {
+        self.octets = 0;
+        self.conjunctions.iter_mut().for_each(Collected::clear);
+    }
+
+    /// Makes room for one more payload; `false`: there is none, and nothing is left.
+    fn has_room(&mut self, octets: usize) -> bool {
+        self.octets = self.octets.saturating_add(octets);
+        if self.octets <= self.limit {
+            return true;
+        }
+        let collected = self.conjunctions.iter().map(|one| one.events.len() as u64);
+        self.dropped += collected.sum::<u64>() + 1;
+        self.clear();
+        false
+    }
+}
+
+impl Default for Progress {
+    fn default() -> Progress {
+        Progress {
+            conjunctions: Vec::new(),
+            octets: 0,
+            limit: usize::MAX,
+            dropped: 0,
+        }
     }
 }
 
@@ -267,9 +314,13 @@ fn collect(
     }
     match pushed {
         Pushed::Nothing => return Pushed::Nothing,
-        Pushed::Event => progress.conjunctions[which]
-            .events
-            .push(trigger.event.clone()),
+        Pushed::Event => {
+            if !progress.has_room(trigger.event.data.payload.len()) {
+                return Pushed::Nothing;
+            }
+            let collected = &mut progress.conjunctions[which].events;
+            collected.push(trigger.event.clone());
+        }
         Pushed::Set(inner) => {
             let mut events = mem::take(&mut progress.conjunctions[inner].events);
             progress.conjunctions[which].events.append(&mut events);

@@ -233,9 +233,8 @@ impl Inner {
             }
         }
         self.disconnect();
-        if let Some(Watch { handle, presence }) = watch {
-            let _ = self.to.remove_observer(handle);
-            let _ = presence.disconnect_push_consumer();
+        if let Some(watch) = watch {
+            self.stop_observing(watch);
         }
     }
 
@@ -247,7 +246,10 @@ impl Inner {
             .is_some_and(|watch| !exists(watch.presence.reference()))
         {
             self.lose();
-            *watch = None;
+            // It may be slow and no more: then the observer of before would stay.
+            if let Some(watch) = watch.take() {
+                self.stop_observing(watch);
+            }
         }
         if watch.is_none() {
             *watch = self.observe().ok();
@@ -269,7 +271,8 @@ impl Inner {
         if wanted.is_empty() {
             return;
         }
-        let Ok(links) = Links::connect(&self.from, &self.to, &wanted, &self.options) else {
+        let Ok(links) = Links::connect(&self.from, &self.to, &self.gate, &wanted, &self.options)
+        else {
             return;
         };
         // Where pushes find it before the first comes.
@@ -285,8 +288,19 @@ impl Inner {
         let suppliers = self.to.for_suppliers()?.ok_or(links::NIL)?;
         let presence = suppliers.obtain_push_consumer()?.ok_or(links::NIL)?;
         let handle = self.to.append_observer(Some(&self.observer));
-        let handle = handle.map_err(|_| links::NIL)?;
-        Ok(Watch { handle, presence })
+        match handle {
+            Ok(handle) => Ok(Watch { handle, presence }),
+            Err(_) => {
+                let _ = presence.disconnect_push_consumer();
+                Err(links::NIL)
+            }
+        }
+    }
+
+    /// Leaves nothing behind where events go to. A channel that is gone needs no answer.
+    fn stop_observing(&self, watch: Watch) {
+        let _ = self.to.remove_observer(watch.handle);
+        let _ = watch.presence.disconnect_push_consumer();
     }
 
     /// Counts the loss of a channel, and lets go of links to it.
@@ -298,7 +312,7 @@ impl Inner {
     fn disconnect(&self) {
         let links = self.lock().links.take();
         if let Some(links) = links {
-            links.disconnect();
+            links.disconnect(&self.gate);
         }
     }
 

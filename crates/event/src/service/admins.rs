@@ -32,7 +32,9 @@ impl ConsumerAdmin for Consumers {
         let Consumers(objects) = self;
         let proxy = objects.core.consumer_proxy().map_err(refused)?;
         let servant = ProxyPushSupplierRef::servant(ForConsumer(Arc::clone(&proxy)));
-        let reference = ProxyPushSupplierRef::from_ref(objects.activate(servant)?);
+        let activated = objects.activate(servant);
+        let reference = activated.inspect_err(|_| proxy.leave())?;
+        let reference = ProxyPushSupplierRef::from_ref(reference);
         let (poa, object) = (objects.proxies.clone(), reference.clone());
         // The POA may be gone before.
         proxy.at_end(move || drop(poa.deactivate(&object)));

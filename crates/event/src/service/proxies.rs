@@ -72,6 +72,7 @@ impl PushConsumer for ForSupplier {
     }
 
     fn disconnect_push_consumer(&self) -> oxorb::Result<()> {
-        self.0.disconnect().map_err(|_| NOT_CONNECTED)
+        self.0.disconnect();
+        Ok(())
     }
 }

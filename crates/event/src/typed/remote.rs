@@ -8,6 +8,7 @@ use oxorb::{Orb, SystemException};
 use super::join::{Channel, ConsumerEnd, JoinError, SupplierEnd};
 use super::names::Names;
 use super::publisher::PublishError;
+use crate::give_back::give_back;
 use crate::rtec_event_channel_admin::{
     ConsumerQos, EventChannelRef, ProxyPushConsumerRef, ProxyPushSupplierRef, SupplierQos,
 };
@@ -79,18 +80,20 @@ impl Channel for RemoteChannel {
         };
         let admin = there("for_consumers", self.channel.for_consumers())?;
         let proxy = there("obtain_push_supplier", admin.obtain_push_supplier())?;
+        // Before connecting: a refused proxy has to be given back, too.
+        let proxy = end.proxy.insert(proxy);
         let connected = proxy.connect_push_consumer(Some(&end.object), qos);
         tried("connect_push_consumer", connected)?;
-        end.proxy = Some(proxy);
         Ok(Box::new(end))
     }
 
     fn join_supplier(&self, qos: &SupplierQos) -> Result<Box<dyn SupplierEnd>, JoinError> {
         let admin = there("for_suppliers", self.channel.for_suppliers())?;
         let proxy = there("obtain_push_consumer", admin.obtain_push_consumer())?;
-        let connected = proxy.connect_push_supplier(None, qos);
+        let end = RemoteSupplier(proxy);
+        let connected = end.0.connect_push_supplier(None, qos);
         tried("connect_push_supplier", connected)?;
-        Ok(Box::new(RemoteSupplier(proxy)))
+        Ok(Box::new(end))
     }
 
     fn names(&self) -> &Names {
@@ -135,7 +138,7 @@ impl Drop for RemoteConsumer {
     /// The channel or the ORB may be gone before.
     fn drop(&mut self) {
         if let Some(proxy) = &self.proxy {
-            let _ = proxy.disconnect_push_supplier();
+            give_back(proxy, &self.object);
         }
         let _ = self.orb.root_poa().deactivate(&self.object);
     }

@@ -1,11 +1,12 @@
 //! Events from channel to channel by GIOP, over TCP.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use oxorb::Orb;
 use oxorb_event::gateway::{IiopGateway, IiopOptions};
-use oxorb_event::rtec_event_channel_admin::EventChannelRef;
-use oxorb_event::{ChannelOptions, EventChannel, Filter, Served, publishes};
+use oxorb_event::rtec_event_channel_admin::{ConsumerQos, EventChannelRef, Observer, SupplierQos};
+use oxorb_event::{ChannelOptions, EventChannel, Filter, Limits, Served, publishes};
 
 use super::{Record, event, until};
 
@@ -18,11 +19,15 @@ struct Host {
 
 impl Host {
     fn new(port: u16) -> Host {
+        Host::with(port, ChannelOptions::default())
+    }
+
+    fn with(port: u16, options: ChannelOptions) -> Host {
         let orb = Orb::builder()
             .listen(&format!("iiop://127.0.0.1:{port}"))
             .build()
             .unwrap();
-        let channel = EventChannel::new(ChannelOptions::default());
+        let channel = EventChannel::new(options);
         let served = channel.serve(&orb, "EventService").unwrap();
         Host {
             orb,
@@ -197,4 +202,48 @@ fn a_gateway_connects_again_after_either_channel_was_gone() {
     until_it_passes(&from, &record, 18);
     drop(gateway);
     orb.shutdown(true).unwrap();
+}
+
+#[test]
+fn a_channel_that_takes_no_observer_keeps_nothing_of_the_gateway() {
+    let (from, orb) = (Host::new(0), gateway_orb());
+    let limits = Limits {
+        observers: 1,
+        // One to see that somebody is there, one for events, one for the test.
+        suppliers: 3,
+        ..Limits::default()
+    };
+    let to = Host::with(
+        0,
+        ChannelOptions {
+            limits,
+            ..ChannelOptions::default()
+        },
+    );
+    let (record, _consumer) = Record::consumer(&to.channel, &Filter::event_type(17));
+    let first = to.channel.append_observer(Arc::new(Nobody)).unwrap();
+    let options = IiopOptions {
+        period: Duration::from_millis(2),
+        ..IiopOptions::default()
+    };
+    let gateway = gateway(&orb, &from, &to, options);
+    // It asks in vain, again and again.
+    std::thread::sleep(Duration::from_millis(200));
+    assert!(!gateway.statistics().is_connected);
+    assert!(to.channel.remove_observer(first));
+    until_it_passes(&from, &record, 17);
+    drop(gateway);
+    orb.shutdown(true).unwrap();
+}
+
+struct Nobody;
+
+impl Observer for Nobody {
+    fn update_consumer(&self, _: &ConsumerQos) -> oxorb::Result<()> {
+        Ok(())
+    }
+
+    fn update_supplier(&self, _: &SupplierQos) -> oxorb::Result<()> {
+        Ok(())
+    }
 }

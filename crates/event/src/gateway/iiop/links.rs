@@ -7,6 +7,7 @@ use oxorb::{CompletionStatus, Interface as _, SystemException, minor};
 
 use super::{IiopOptions, exists};
 use crate::event_type::{ANY, SHUTDOWN, UNDEFINED};
+use crate::give_back::give_back;
 use crate::rtec_event_channel_admin::{
     ConsumerQos, EventChannelRef, ProxyPushConsumerRef, ProxyPushSupplierRef, SupplierAdminRef,
     SupplierQos,
@@ -44,6 +45,7 @@ impl Links {
     pub(super) fn connect(
         from: &EventChannelRef,
         to: &EventChannelRef,
+        gate: &PushConsumerRef,
         wanted: &BTreeSet<Key>,
         options: &IiopOptions,
     ) -> Result<Self, SystemException> {
@@ -67,7 +69,7 @@ impl Links {
             let of = |key: &Key| !per_source || key.1 == source || key.1 == ANY;
             let keys: Vec<Key> = wanted.iter().copied().filter(of).collect();
             if let Err(error) = links.publish(&suppliers, source, keys) {
-                links.disconnect();
+                links.disconnect(gate);
                 return Err(error);
             }
         }
@@ -85,11 +87,10 @@ impl Links {
             is_gateway: true,
             ..publishes(keys)
         };
-        proxy
-            .connect_push_supplier(None, &published)
-            .map_err(|_| NIL)?;
+        let connected = proxy.connect_push_supplier(None, &published);
+        // Also one that is not connected has to be given back.
         self.consumers.insert(source, proxy);
-        Ok(())
+        connected.map_err(|_| NIL)
     }
 
     /// Connects where events come from.
@@ -131,8 +132,8 @@ impl Links {
     }
 
     /// Disconnects. What a channel that is gone answers does not matter.
-    pub(super) fn disconnect(&self) {
-        let _ = self.supplier.disconnect_push_supplier();
+    pub(super) fn disconnect(&self, gate: &PushConsumerRef) {
+        give_back(&self.supplier, gate);
         for proxy in self.consumers.values() {
             let _ = proxy.disconnect_push_consumer();
         }

@@ -1,5 +1,7 @@
 //! Runs each entry point of the fuzz targets with inputs of three sizes, and prints the name of each run. Under
 //! callgrind, which dumps what each run of [`measured`] costs: see `tests/growth.rs`.
+//!
+//! `growth [TEXT [K N]]` runs the cases whose name contains TEXT; of these the K-th of each N, from 0.
 #![forbid(unsafe_code)]
 
 mod filter;
@@ -29,6 +31,8 @@ const fn case(name: &'static str, run: fn(&[u8]), n: usize, input: fn(usize) -> 
 
 fn main() {
     let only = std::env::args().nth(1).unwrap_or_default();
+    let number = |at| Some(std::env::args().nth(at)?.parse().expect("a number"));
+    let (first, step) = (number(2).unwrap_or(0), number(3).unwrap_or(1));
     let all = [
         types::cases(),
         values::cases(),
@@ -40,6 +44,8 @@ fn main() {
         .iter()
         .flatten()
         .filter(|case| case.name.contains(&only))
+        .skip(first)
+        .step_by(step)
     {
         // What is set up once is not of any size.
         (case.run)(&(case.input)(case.n));

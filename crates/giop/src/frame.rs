@@ -25,7 +25,7 @@ pub struct Frame<'a> {
     pub bytes: &'a [u8],
     /// How to understand a message of another protocol. `None`: it is GIOP's.
     pub context: Option<&'a Arc<FrameContext>>,
-    /// Octets of a Request's arguments that lie elsewhere, and not in `bytes`: see [`whole`](Self::whole). `None` in most
+    /// Octets of a Request's arguments, or a Reply's results, that lie elsewhere, and not in `bytes`: see [`whole`](Self::whole). `None` in most
     /// messages.
     pub gap: Option<&'a Gap>,
 }
@@ -60,6 +60,26 @@ impl<'a> Frame<'a> {
         match context {
             None => Self::parse(bytes),
             Some(context) => Self::parse_other(bytes, context),
+        }
+    }
+
+    /// Looks at a message that [`Inbox::take_apart`](crate::Inbox::take_apart) moved out: as
+    /// [`parse_in`](Self::parse_in) does where no octets of it lie in a gap.
+    ///
+    /// # Errors
+    /// Those of [`parse`](Self::parse).
+    #[inline]
+    pub fn parse_lent(
+        bytes: &'a [u8],
+        context: Option<&'a Arc<FrameContext>>,
+        gap: Option<&'a Gap>,
+    ) -> Result<Self, Violation> {
+        match gap {
+            None => Self::parse_in(bytes, context),
+            Some(_) => Ok(Self {
+                gap,
+                ..Self::beginning(bytes, context)?
+            }),
         }
     }
 
@@ -160,7 +180,7 @@ impl<'a> Frame<'a> {
         decoder.at(position)
     }
 
-    /// Returns a decoder as [`decoder_at`](Self::decoder_at) does, which may find that octets of the arguments lie elsewhere
+    /// Returns a decoder as [`decoder_at`](Self::decoder_at) does, which may find that octets of the body lie elsewhere
     /// ([`Octets`](oxorb_cdr::Octets)). What it reads is right only if nothing lay elsewhere, or was
     /// [taken](Gap::was_taken); otherwise it is to be read again from `decoder_at`.
     pub fn decoder_in_place(&self, dialect: Dialect, position: usize) -> Decoder<'a> {

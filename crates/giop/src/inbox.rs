@@ -357,7 +357,7 @@ impl Inbox {
     pub fn peek_frame(&mut self) -> Option<Frame<'_>> {
         let header = self.peek()?.ok()?;
         if self.has_gap {
-            if self.is_among_arguments(header) {
+            if self.is_in_body(header) {
                 return Some(self.lent_frame(header));
             }
             self.fill();

@@ -1,4 +1,4 @@
-//! Requests of which the inbox borrows a large payload.
+//! Requests and replies of which the inbox borrows a large payload.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -206,7 +206,7 @@ fn what_is_no_argument_is_copied_before_it_is_looked_at() {
 }
 
 #[test]
-fn replies_and_fragments_and_small_requests_are_read() {
+fn other_messages_and_fragments_and_small_requests_are_read() {
     let (mut message, at) = request(&payload(30_000), b"key");
     let mut start = |kind: u8, flags: u8, octets: usize| {
         (message[7], message[6]) = (kind, flags);
@@ -216,7 +216,10 @@ fn replies_and_fragments_and_small_requests_are_read() {
         inbox.borrows()
     };
     assert!(start(0, 1, at).is_some());
-    assert_eq!(start(1, 1, at), None);
+    assert!(start(1, 1, at).is_some());
+    for other in [2, 3, 4, 5, 6, 7] {
+        assert_eq!(start(other, 1, at), None);
+    }
     assert_eq!(start(0, 3, at), None);
     assert_eq!(
         start(0, 1, 20_000),

@@ -125,8 +125,7 @@ impl ShmLink {
     ) -> io::Result<Self> {
         let peer = unix::peer_credentials(&socket)?;
         let segment = Arc::new(segment);
-        // By servers: replies are read into memory of the client's own.
-        let lends = reads == Direction::ToServer && peer.uid == unix::own_credentials().uid;
+        let lends = peer.uid == unix::own_credentials().uid;
         let lent = || Arc::new(Lent::new(Arc::clone(&segment), reads));
         Ok(Self {
             peer: identity(peer),

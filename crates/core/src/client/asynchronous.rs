@@ -40,8 +40,15 @@ const RESENDS: u32 = 3;
 #[must_use = "the answer, and any exception, is in here"]
 pub struct AsyncReply<R, E> {
     sent: InFlight,
-    result: fn(&mut Decoder<'_>) -> CdrResult<R>,
+    result: Reading<R>,
     error: PhantomData<fn() -> E>,
+}
+
+/// Function that reads the results of a call.
+pub(crate) enum Reading<R> {
+    Copied(fn(&mut Decoder<'_>) -> CdrResult<R>),
+    /// Leaves octets where the server wrote them, where the transport lends them.
+    InPlace(fn(&mut Decoder<'_>) -> CdrResult<R>),
 }
 
 /// A request that was sent, and its answer when it is there; for whoever reads
@@ -94,7 +101,7 @@ pub(crate) fn invoke_async<'a, R, E: UserException>(
     reference: &Ref,
     op: Operation<'_>,
     args: Args<'_, 'a>,
-    result: fn(&mut Decoder<'_>) -> CdrResult<R>,
+    result: Reading<R>,
 ) -> AsyncReply<R, E> {
     AsyncReply {
         sent: begin(reference, op, args),
@@ -179,7 +186,10 @@ impl<R, E: UserException> AsyncReply<R, E> {
         let reply = reply?;
         match reply.status() {
             ReplyStatus::USER_EXCEPTION => Err(reply.user_exception()),
-            _ => reply.decode(self.result),
+            _ => match self.result {
+                Reading::Copied(result) => reply.decode(result),
+                Reading::InPlace(result) => reply.results_in_place(result),
+            },
         }
     }
 }

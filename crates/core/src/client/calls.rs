@@ -1,8 +1,9 @@
 //! Calls through references.
 
-use oxorb_cdr::{Decoder, Encoder, OctetSeq, Result as CdrResult};
+use oxorb_cdr::{Decoder, Encoder, OctetSeq, Octets, Result as CdrResult};
 use oxorb_object::SystemException;
 
+use super::asynchronous::Reading;
 use super::buffered::send;
 use super::usual::{invoke, invoke_dynamic};
 use super::{Answered, AsyncReply, Buffered, InFlight, Prepared, Slots};
@@ -35,6 +36,29 @@ impl Ref {
         invoke(self, op, &args)?.into_octets()
     }
 
+    /// Calls as [`invoke`](Self::invoke) does, and leaves [`Octets`] among the results where the server wrote them, if the
+    /// transport lends them: until they are dropped, that is memory which the server cannot use for other replies.
+    ///
+    /// Where the transport lent other results, `result` is called twice: what it read first is dropped.
+    pub fn invoke_in_place<'a, R, E: UserException>(
+        &self,
+        op: &'static Op,
+        args: impl Fn(&mut Encoder<'a>) -> CdrResult<()>,
+        result: impl Fn(&mut Decoder<'_>) -> CdrResult<R>,
+    ) -> Result<R, E> {
+        invoke(self, op, &args)?.results_in_place(result)
+    }
+
+    /// Calls as [`invoke_octets`](Self::invoke_octets) does, and leaves the result where the server wrote it, if the
+    /// transport lends it.
+    pub fn invoke_octets_in_place<'a, E: UserException>(
+        &self,
+        op: &'static Op,
+        args: impl Fn(&mut Encoder<'a>) -> CdrResult<()>,
+    ) -> Result<Octets<'static>, E> {
+        invoke(self, op, &args)?.into_octets_in_place()
+    }
+
     /// Sends a oneway request; returns when the transport has it (SYNC_WITH_TRANSPORT).
     pub fn send<'a>(
         &self,
@@ -55,7 +79,18 @@ impl Ref {
         args: impl Fn(&mut Encoder<'a>) -> CdrResult<()>,
         result: fn(&mut Decoder<'_>) -> CdrResult<R>,
     ) -> AsyncReply<R, E> {
-        asynchronous::invoke_async(self, op.into(), &args, result)
+        asynchronous::invoke_async(self, op.into(), &args, Reading::Copied(result))
+    }
+
+    /// Calls as [`invoke_async`](Self::invoke_async) does, with results as [`invoke_in_place`](Self::invoke_in_place) has
+    /// them.
+    pub fn invoke_async_in_place<'a, R, E: UserException>(
+        &self,
+        op: &'static Op,
+        args: impl Fn(&mut Encoder<'a>) -> CdrResult<()>,
+        result: fn(&mut Decoder<'_>) -> CdrResult<R>,
+    ) -> AsyncReply<R, E> {
+        asynchronous::invoke_async(self, op.into(), &args, Reading::InPlace(result))
     }
 
     /// Marshals the arguments of an operation, to send them many times (A7.6).

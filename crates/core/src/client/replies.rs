@@ -8,7 +8,7 @@ use std::mem;
 use std::sync::Arc;
 use std::time::Instant;
 
-use oxorb_cdr::Dialect;
+use oxorb_cdr::{Dialect, Gap};
 use oxorb_giop::{FrameContext, Header, Inbox, MessageType, ReplyStatus, RequestIds, Told, Wire};
 use oxorb_object::{CompletionStatus, SystemException};
 
@@ -97,6 +97,8 @@ pub(crate) struct Head {
 /// A whole reply message.
 pub(crate) struct Answer {
     pub(super) message: Vec<u8>,
+    /// Octets of the message that lie where the server wrote them.
+    pub(super) gap: Option<Box<Gap>>,
     /// How to understand the message, if it is not GIOP's.
     pub(super) context: Option<Arc<FrameContext>>,
     pub(super) header: Head,
@@ -460,6 +462,7 @@ impl Ring {
         let frame = inbox.frame();
         let parsed = oxorb_giop::Reply::parse(&frame).map_err(Ended::Malformed)?;
         let (id, minor, octets) = (parsed.id, frame.header.version.minor, frame.bytes.len());
+        let lent = frame.gap.is_some();
         let header = Head {
             status: parsed.status,
             body: parsed.body,
@@ -469,17 +472,18 @@ impl Ring {
             return Ok(None);
         }
         Ok(self.finish(at, |waiting| {
-            let message = match octets {
-                0..=COPIED => {
+            let (message, gap) = match octets {
+                0..=COPIED if !lent => {
                     let mut room = mem::take(&mut waiting.room);
                     room.clear();
                     room.extend_from_slice(inbox.frame().bytes);
-                    room
+                    (room, None)
                 }
-                _ => inbox.take(),
+                _ => inbox.take_apart(),
             };
             Ok(Answer {
                 message,
+                gap,
                 context: inbox.context().cloned(),
                 header,
                 dialect: waiting.call.told.dialect(minor),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use oxorb_cdr::{Decode, Decoder, Dialect, OctetSeq, Result as CdrResult};
+use oxorb_cdr::{Decode, Decoder, Dialect, Gap, OctetSeq, Octets, Result as CdrResult};
 use oxorb_giop::{Frame, FrameContext, LocateStatus, ReplyStatus};
 use oxorb_object::{CompletionStatus, ServiceContexts, SystemException};
 
@@ -48,8 +48,8 @@ enum Source<'r> {
     Lent(&'r Peer, Option<Box<ClientLink>>),
     /// Lies in the receive buffer of this connection.
     Link(Arc<Peer>, Option<Box<ClientLink>>),
-    /// Has a buffer of its own: a local or an asynchronous call.
-    Memory(Vec<u8>, Option<Arc<FrameContext>>),
+    /// Has a buffer of its own: a local call, or one over a connection that calls share. Octets in the gap lie elsewhere.
+    Memory(Vec<u8>, Option<Arc<FrameContext>>, Option<Box<Gap>>),
 }
 
 impl Reply {
@@ -94,7 +94,7 @@ impl Reply {
             status: answer.header.status,
             body: answer.header.body,
             dialect: answer.dialect,
-            source: Source::Memory(answer.message, answer.context),
+            source: Source::Memory(answer.message, answer.context, answer.gap),
         }
     }
 
@@ -111,7 +111,7 @@ impl Reply {
             status: parsed.status,
             body: parsed.body,
             dialect,
-            source: Source::Memory(message, None),
+            source: Source::Memory(message, None, None),
         })
     }
 }
@@ -192,6 +192,50 @@ impl<'r> ReplyIn<'r> {
             .map_err(|error| undecodable(error).into())
     }
 
+    /// Decodes the results as [`results`](Self::results) does, and leaves [`Octets`] where the server wrote them, if the
+    /// transport lends them. Where it lent others, `result` is called twice, and what it read first is dropped.
+    pub(crate) fn results_in_place<R, E: UserException>(
+        self,
+        result: impl Fn(&mut Decoder<'_>) -> CdrResult<R>,
+    ) -> Result<R, E> {
+        match self.read_in_place(&result) {
+            Some(results) => results.map_err(|error| undecodable(error).into()),
+            None => self.results(result),
+        }
+    }
+
+    /// Reads results of which some lie elsewhere. `None`: none do, or it is not they that were asked for in place.
+    #[inline]
+    fn read_in_place<R>(
+        &self,
+        result: impl Fn(&mut Decoder<'_>) -> CdrResult<R>,
+    ) -> Option<CdrResult<R>> {
+        let frame = self.frame();
+        let gap = frame.gap?;
+        if self.status != ReplyStatus::NO_EXCEPTION {
+            return None;
+        }
+        let mut d = frame
+            .decoder_in_place(self.dialect, self.body)
+            .with_limits(self.orb().options().limits.cdr)
+            .with_scope(self.orb());
+        let results = result(&mut d);
+        d.end();
+        let taken = gap.was_taken();
+        taken.then(|| results.inspect(|_| probe::stamp(Stage::ResultsRead)))
+    }
+
+    /// Takes a result that is one sequence of octets from where the server wrote it, or as
+    /// [`into_octets`](Self::into_octets) does.
+    pub(crate) fn into_octets_in_place<E: UserException>(self) -> Result<Octets<'static>, E> {
+        match self.read_in_place(|d| Octets::decode_from(d).map(Octets::into_owned)) {
+            Some(octets) => octets.map_err(|error| undecodable(error).into()),
+            None => self
+                .into_octets()
+                .map(|octets| Octets::Owned(octets.into_vec())),
+        }
+    }
+
     /// Takes the receive buffer for a result that is one sequence of octets, or decodes the exception.
     pub(crate) fn into_octets<E: UserException>(mut self) -> Result<OctetSeq, E> {
         if self.status == ReplyStatus::USER_EXCEPTION {
@@ -207,7 +251,8 @@ impl<'r> ReplyIn<'r> {
             (d.position(), length)
         };
         let message = match &mut self.source {
-            Source::Memory(message, _) => std::mem::take(message),
+            Source::Memory(message, _, None) => std::mem::take(message),
+            Source::Memory(message, _, Some(gap)) => gap.into_whole(message),
             Source::Lent(_, link) | Source::Link(_, link) => link
                 .as_mut()
                 .expect("held until the reply is dropped")
@@ -248,8 +293,8 @@ impl<'r> ReplyIn<'r> {
                 .expect("held until the reply is dropped")
                 .inbox
                 .frame(),
-            Source::Memory(message, context) => {
-                Frame::parse_in(message, context.as_ref()).expect("parsed before")
+            Source::Memory(message, context, gap) => {
+                Frame::parse_lent(message, context.as_ref(), gap.as_deref()).expect("parsed before")
             }
         }
     }
@@ -279,7 +324,7 @@ impl Drop for ReplyIn<'_> {
                     probe::stamp(Stage::CallEnded);
                 }
             }
-            Source::Memory(message, _) => put_buffer(std::mem::take(message)),
+            Source::Memory(message, ..) => put_buffer(std::mem::take(message)),
         }
     }
 }

@@ -1,9 +1,9 @@
-//! Requests of which a large payload lies in memory that the transport lends.
+//! Requests and replies of which a large payload lies in memory that the transport lends.
 
 use oxorb_cdr::Gap;
 use oxorb_lend::Lease;
 
-use super::{Announced, Inbox, no_message};
+use super::{Announced, Inbox, header_at, no_message};
 use crate::{Frame, Header, Message, MessageType, Violation};
 
 /// Octets below which copying a payload costs less than lending it.
@@ -11,7 +11,7 @@ const SMALLEST_LEASE: usize = 16 << 10;
 
 impl Inbox {
     /// Returns the most octets that may come next by a [lease](Self::lend) instead of being read; `None` when they are to be
-    /// read: it is the middle of no large request, or one that came in fragments, or of another protocol than GIOP.
+    /// read: it is the middle of no large Request or Reply, or of one that came in fragments.
     #[inline]
     pub fn borrows(&self) -> Option<usize> {
         match self.awaited {
@@ -22,12 +22,11 @@ impl Inbox {
 
     fn may_borrow(&self) -> Option<usize> {
         let unread = &self.buffer[self.start..];
-        let header = Header::parse(unread.first_chunk()?).ok()?;
-        let plain = header.kind == MessageType::REQUEST && !header.more_fragments;
+        let header = header_at(unread, self.other.as_deref())?.ok()?;
+        let carries = matches!(header.kind, MessageType::REQUEST | MessageType::REPLY);
         let left = self.awaited.checked_sub(unread.len())?;
-        let may = self.borrows && self.other.is_none() && !self.has_gap;
-        let fits = may && plain && left >= SMALLEST_LEASE;
-        fits.then_some(left)
+        let may = self.borrows && !self.has_gap && carries && !header.more_fragments;
+        (may && left >= SMALLEST_LEASE).then_some(left)
     }
 
     /// Takes the octets that come next, at most as many as the inbox [borrows](Self::borrows). Allocates the first time.
@@ -54,7 +53,7 @@ impl Inbox {
     /// Returns the header of the message with the gap, if all of it is there.
     pub(super) fn peek_gap(&self) -> Option<Header> {
         let unread = &self.buffer[self.start..];
-        let header = Header::parse(unread.first_chunk()?).ok()?;
+        let header = header_at(unread, self.other.as_deref())?.ok()?;
         (self.held(header) <= unread.len()).then_some(header)
     }
 
@@ -64,25 +63,36 @@ impl Inbox {
         let Some(header) = self.peek_gap() else {
             return Ok(None);
         };
-        self.announced = Announced::Lent(header);
-        if !self.is_among_arguments(header) {
+        if !self.is_in_body(header) {
             self.fill();
             return self.poll();
         }
+        self.announced = Announced::Lent(header);
         Ok(Some(header))
     }
 
-    /// Whether all that is no argument stands before the gap.
-    pub(super) fn is_among_arguments(&self, header: Header) -> bool {
-        let frame = self.lent_frame(header);
+    /// Whether all fields of the message's header stand before the gap. Shows a Request to the aliases of the protocol, if
+    /// it has some, as they are shown any whole one.
+    pub(super) fn is_in_body(&mut self, header: Header) -> bool {
         let at = self.gap.as_ref().map_or(0, |gap| gap.at());
+        let bytes = &self.buffer[self.start..self.start + at];
+        // What is wrong with it is said of the whole message.
+        if let Some(other) = &mut self.other
+            && other.arrived(header, bytes).is_err()
+        {
+            return false;
+        }
         let start = Frame {
-            bytes: &frame.bytes[..at],
+            header,
+            bytes,
+            context: self.other.as_ref().map(|other| &other.announced),
             gap: None,
-            ..frame
         };
-        let message = start.message();
-        matches!(message, Ok(Message::Request(request)) if request.body <= at)
+        match start.message() {
+            Ok(Message::Request(request)) => request.body <= at,
+            Ok(Message::Reply(reply)) => reply.body <= at,
+            _ => false,
+        }
     }
 
     /// Copies the octets that were lent to their place.
@@ -104,7 +114,7 @@ impl Inbox {
         Frame {
             header,
             bytes: &self.buffer[self.start..self.start + self.held(header)],
-            context: None,
+            context: self.context(),
             gap: self.gap.as_deref(),
         }
     }
@@ -120,6 +130,24 @@ impl Inbox {
         self.close_gap();
         self.consume(held);
         message
+    }
+
+    /// Moves the announced message out as [`take`](Self::take) does, but leaves octets that were lent where they are: for
+    /// [`Frame::parse_lent`].
+    ///
+    /// # Panics
+    /// When the last [`poll`](Self::poll) announced none, or it was taken before.
+    pub fn take_apart(&mut self) -> (Vec<u8>, Option<Box<Gap>>) {
+        let Announced::Lent(header) = self.announced else {
+            return (self.take(), None);
+        };
+        let held = self.held(header);
+        let rest = self.buffer[self.start..self.start + held].to_vec();
+        self.announced = Announced::Nothing;
+        self.has_gap = false;
+        let gap = self.gap.take();
+        self.consume(held);
+        (rest, gap)
     }
 
     /// Moves the announced message to `to`, with its lease.

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use oxorb_idl::model::{
-    Attribute, Basic, DefId, Direction, Export, Factory, Interface, InterfaceKind, Model,
-    Operation, Param, Type, ValueType,
+    Annotation, Attribute, Basic, DefId, Direction, Export, Factory, Interface, InterfaceKind,
+    Model, Operation, Param, Type, ValueType,
 };
 
 use oxorb_idl::source::Span;
@@ -143,17 +143,32 @@ fn args<'m>(model: &'m Model, params: &'m [Param]) -> Result<Vec<Arg<'m>>, NotYe
             name: &param.name,
             direction: param.direction,
             ty: &param.ty,
-            plan: match (plan_at(model, &param.ty, param.span)?, param.direction) {
-                (OCTETS, Direction::In) if is_in_place(param) => Plan::InPlace,
-                _ if is_in_place(param) => {
-                    let what = "`@in_place` on what is no `in` parameter of type `sequence<octet>`";
-                    return Err(NotYet::new(what).at(param.span));
-                }
-                (plan, _) => plan,
+            plan: match plan_at(model, &param.ty, param.span)? {
+                plan if !is_in_place(&param.annotations) => plan,
+                OCTETS if param.direction != Direction::InOut => Plan::InPlace,
+                _ => return Err(not_in_place(param.span)),
             },
         })
     });
     args.collect()
+}
+
+fn returned<'m>(
+    model: &'m Model,
+    operation: &'m Operation,
+) -> Result<Option<(&'m Type, Plan)>, NotYet> {
+    let in_place = is_in_place(&operation.annotations);
+    let Some(ty) = &operation.returns else {
+        return match in_place {
+            true => Err(not_in_place(operation.span)),
+            false => Ok(None),
+        };
+    };
+    match plan_at(model, ty, operation.span)? {
+        plan if !in_place => Ok(Some((ty, plan))),
+        OCTETS => Ok(Some((ty, Plan::InPlace))),
+        _ => Err(not_in_place(operation.span)),
+    }
 }
 
 /// What may be marked `@in_place`.
@@ -162,22 +177,23 @@ const OCTETS: Plan = Plan::Block {
     bound: None,
 };
 
-fn is_in_place(param: &Param) -> bool {
-    said(&param.annotations, "in_place") == Some(true)
+fn is_in_place(annotations: &[Annotation]) -> bool {
+    said(annotations, "in_place") == Some(true)
+}
+
+fn not_in_place(span: Span) -> NotYet {
+    let what = "`@in_place` on what is no `in` or `out` parameter or return value of type `sequence<octet>`";
+    NotYet::new(what).at(span)
 }
 
 fn operation_call<'m>(model: &'m Model, operation: &'m Operation) -> Result<Call<'m>, NotYet> {
-    let returns = match &operation.returns {
-        Some(ty) => Some((ty, plan_at(model, ty, operation.span)?)),
-        None => None,
-    };
     Ok(Call {
         wire_name: Cow::Borrowed(&operation.name),
         name: Cow::Borrowed(&operation.name),
         attribute: false,
         doc: &operation.doc,
         oneway: operation.oneway,
-        returns,
+        returns: returned(model, operation)?,
         args: args(model, &operation.params)?,
         raises: once(&operation.raises),
         context: &operation.context,

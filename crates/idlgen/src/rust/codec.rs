@@ -328,7 +328,7 @@ impl Rust<'_> {
                 Step::Fallible(quote!(<#path>::decode(#d)))
             }
             Plan::Reference(_) => Step::Fallible(quote!(#runtime::decode_ref(#d))),
-            Plan::InPlace => Step::Fallible(quote!(#runtime::Octets::decode_from(#d))),
+            Plan::InPlace => Step::Plain(quote!(#runtime::Octets::decode_from(#d)?.into_owned())),
             Plan::Block { bound, .. } => {
                 Step::Fallible(self.decode_sequence(scope, vars, ty, *bound))
             }
@@ -410,6 +410,10 @@ impl Rust<'_> {
                 let (method, bound) = text_method(false, *bound);
                 let bound = bound.into_iter().skip(1);
                 Step::Fallible(vars.reads(scope, method, quote!(#(#bound)*)))
+            }
+            Plan::InPlace => {
+                let (d, runtime) = (&vars.d, &scope.runtime);
+                Step::Fallible(quote!(#runtime::Octets::decode_from(#d)))
             }
             Plan::Block { element, bound } => {
                 let bound = limit(*bound);

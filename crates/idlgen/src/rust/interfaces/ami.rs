@@ -59,14 +59,19 @@ impl<'m> Rust<'m> {
                 })
                 .collect(),
         );
+        let returned = method.call.returns.iter().map(|(_, plan)| plan);
+        let came = returned.chain(method.call.received().map(|arg| &arg.plan));
         let passed: Vec<_> = results
             .call
             .args
             .iter()
             .zip(&received)
-            .map(|(arg, name)| {
+            .zip(came)
+            .map(|((arg, name), came)| {
                 let name = ident(name);
                 match &arg.plan {
+                    // Handlers are objects: what they are told is marshalled, or copied.
+                    _ if *came == Plan::InPlace => quote!(&#name.into_vec()),
                     plan if plan.is_scalar(self.model) => quote!(#name),
                     Plan::Reference(_) => quote!(#name.as_ref()),
                     _ => quote!(&#name),

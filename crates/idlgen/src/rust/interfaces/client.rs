@@ -11,6 +11,7 @@ use super::super::types::ident;
 use super::super::{Rust, Unmapped, docs};
 use super::Method;
 use super::signature::{parameter_names, tuple};
+use crate::plan::Plan;
 
 impl<'m> Rust<'m> {
     /// `impl AccountRef`: own calls and all inherited ones.
@@ -69,12 +70,23 @@ impl<'m> Rust<'m> {
                 quote!(#r::OctetSeq),
                 quote!(#direct self.0.invoke_octets(&#op, #args)),
             )
+        } else if self.is_only(method, &Plan::InPlace) {
+            let r = &scope.runtime;
+            (
+                quote!(#r::Octets<'static>),
+                quote!(#direct self.0.invoke_octets_in_place(&#op, #args)),
+            )
         } else {
             let results = self.reply(scope, method, &vars);
             let update = self.update(method);
-            let output = self.results(method).map(|(ty, _)| self.ty(scope, ty));
+            let output = self.results(method);
+            let output = output.map(|(ty, plan)| self.received_ty(scope, ty, plan));
             let output = tuple(output.collect());
-            let call = quote!(#direct self.0.invoke(&#op, #args, #results) #update);
+            let invoke = match self.receives_in_place(method) {
+                true => quote!(invoke_in_place),
+                false => quote!(invoke),
+            };
+            let call = quote!(#direct self.0.#invoke(&#op, #args, #results) #update);
             (output, call)
         };
         quote! {
@@ -102,14 +114,20 @@ impl<'m> Rust<'m> {
         let vars = self.vars(method);
         let args = self.arguments(scope, method, &vars, false);
         let results = self.reply(scope, method, &vars);
-        let returns = method.call.returns.iter().map(|(ty, _)| self.ty(scope, ty));
-        let received = method.call.received().map(|arg| self.ty(scope, arg.ty));
-        let output = tuple(returns.chain(received).collect());
+        let returns = method.call.returns.iter().map(|(ty, plan)| (*ty, plan));
+        let received = method.call.received().map(|arg| (arg.ty, &arg.plan));
+        let output = returns.chain(received);
+        let output = output.map(|(ty, plan)| self.received_ty(scope, ty, plan));
+        let output = tuple(output.collect());
+        let invoke = match self.receives_in_place(method) {
+            true => quote!(invoke_async_in_place),
+            false => quote!(invoke_async),
+        };
         let (r, error) = (&scope.runtime, self.error(scope, method));
         quote! {
             #docs
             pub fn #name(&self #(, #params)*) -> #r::AsyncReply<#output, #error> {
-                self.0.invoke_async(&#op, #args, #results)
+                self.0.#invoke(&#op, #args, #results)
             }
         }
     }

@@ -128,7 +128,7 @@ impl<'m> Rust<'m> {
         let r = &scope.runtime;
         let owned = |plan: &Plan, name: &TokenStream| match plan {
             Plan::Block { .. } if octets => quote!(#r::OctetSeq::from(#name.into_owned())),
-            Plan::Block { .. } => quote!(#name.into_owned()),
+            Plan::Block { .. } | Plan::InPlace => quote!(#name.into_owned()),
             _ => name.clone(),
         };
         let (mut got, mut wanted) = (Vec::new(), Vec::new());

@@ -107,13 +107,15 @@ impl<'m> Rust<'m> {
             .interpreted(self.interpreted.contains(&method.owner));
         let (_, write) = self.written_results(inner, method, &names, &vars, &result);
         let mut params = Vec::new();
-        if let Some((ty, _)) = &method.call.returns {
-            let ty = self.ty(inner, ty);
+        let anonymous = quote!('_);
+        if let Some((ty, plan)) = &method.call.returns {
+            let ty = self.result_ty(inner, ty, plan, &anonymous);
             params.push(quote!(#result: #ty));
         }
         for (arg, name) in method.call.args.iter().zip(&names) {
             if arg.direction != Direction::In {
-                let (name, ty) = (ident(name), self.ty(inner, arg.ty));
+                let ty = self.result_ty(inner, arg.ty, &arg.plan, &anonymous);
+                let name = ident(name);
                 params.push(quote!(#name: #ty));
             }
         }

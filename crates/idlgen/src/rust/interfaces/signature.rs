@@ -62,7 +62,7 @@ impl<'m> Rust<'m> {
                 let cow = scope.std("Cow");
                 quote!(#cow<#result_life, [#element]>)
             }
-            _ => self.ty(scope, ty),
+            _ => self.result_ty(scope, ty, plan, &result_life),
         });
         let output = tuple(results.collect());
         let (result, error) = (scope.std("Result"), self.error(scope, method));
@@ -122,6 +122,33 @@ impl<'m> Rust<'m> {
         params
     }
 
+    /// The type of a result of a call, as its plan has it.
+    pub(super) fn result_ty(
+        &self,
+        scope: &Scope<'_>,
+        ty: &Type,
+        plan: &Plan,
+        life: &TokenStream,
+    ) -> TokenStream {
+        match plan {
+            Plan::InPlace => {
+                let r = &scope.runtime;
+                quote!(#r::Octets<#life>)
+            }
+            _ => self.ty(scope, ty),
+        }
+    }
+
+    /// The type of a result as callers get it.
+    pub(super) fn received_ty(&self, scope: &Scope<'_>, ty: &Type, plan: &Plan) -> TokenStream {
+        self.result_ty(scope, ty, plan, &quote!('static))
+    }
+
+    /// Whether a result stays where the server wrote it.
+    pub(super) fn receives_in_place(&self, method: &Method<'_, 'm>) -> bool {
+        self.results(method).any(|(_, plan)| *plan == Plan::InPlace)
+    }
+
     /// What a call gives back beside `inout` parameters: return value, then `out`.
     pub(super) fn results<'r>(
         &self,
@@ -150,8 +177,13 @@ impl<'m> Rust<'m> {
             element: Basic::Octet,
             bound: None,
         };
+        self.is_only(method, &octets)
+    }
+
+    /// Whether the reply has one value and nothing else, which is transferred so.
+    pub(super) fn is_only(&self, method: &Method<'_, 'm>, result: &Plan) -> bool {
         let all: Vec<_> = self.results(method).collect();
-        let one = matches!(all.as_slice(), [(_, plan)] if **plan == octets);
+        let one = matches!(all.as_slice(), [(_, plan)] if *plan == result);
         one && method
             .call
             .received()
@@ -161,7 +193,7 @@ impl<'m> Rust<'m> {
 
 /// Whether a servant may answer with memory it does not own.
 fn is_lendable(plan: &Plan) -> bool {
-    matches!(plan, Plan::Block { .. })
+    matches!(plan, Plan::Block { .. } | Plan::InPlace)
 }
 
 /// Nothing, one type, or a tuple.

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use oxorb_delivery::{Cause, Counts, Timer};
 
@@ -136,7 +136,11 @@ impl Connected {
             event: &event,
             timer: Some(timer),
         };
-        self.offer(trigger, &Outgoing::new(std::slice::from_ref(&event)))
+        let arrived = self.target.latency.is_some().then(Instant::now);
+        self.offer(
+            trigger,
+            &Outgoing::new(std::slice::from_ref(&event), arrived),
+        )
     }
 
     /// Asks the filter about an event, and pushes what it lets pass.
@@ -163,7 +167,7 @@ impl Connected {
         match matched {
             Matched::No => Ok(()),
             Matched::Event => self.push(outgoing),
-            Matched::Set(events) => self.push(&Outgoing::new(&events)),
+            Matched::Set(events) => self.push(&Outgoing::new(&events, outgoing.arrived())),
         }
     }
 
@@ -176,9 +180,14 @@ impl Connected {
             return Ok(());
         }
         match &self.queue {
-            None => self.target.push(events, outgoing.octets()).map(drop),
+            None => {
+                let pushed = self
+                    .target
+                    .push(events, outgoing.octets(), outgoing.arrived());
+                pushed.map(drop)
+            }
             Some(queue) => {
-                queue.offer(outgoing.set());
+                queue.offer(outgoing.set(self.target.is_far()));
                 Ok(())
             }
         }

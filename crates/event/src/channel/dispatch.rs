@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use oxorb_delivery::{Attributes, Clock, Outlet, Qos};
 
-use super::encoded::Set;
+use super::sets::Set;
 use crate::filter::Key;
 use crate::rtec_event_channel_admin::ConsumerQos;
 use crate::rtec_event_comm::Event;

@@ -2,37 +2,46 @@
 
 use std::cell::{Cell, OnceCell};
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use oxorb::cdr::{Dialect, Encoder, Result as CdrResult};
-use oxorb::{ByteOrder, Interface as _, SystemException, TcKind};
+use oxorb::{ByteOrder, CharSet, Interface as _, SystemException, TcKind};
 
+use super::sets::{self, Set};
 use crate::rtec_event_comm::{Event, PushConsumer, PushConsumerRef, push_consumer};
 
 /// A set of events in the supplier's thread.
 pub(super) struct Outgoing<'e> {
     events: &'e [Event],
+    /// Time of arrival, where latencies are measured.
+    arrived: Option<Instant>,
     octets: Octets,
     /// Made when the first queue needs it.
     set: OnceCell<Arc<Set>>,
 }
 
-/// A set of events in queues.
-pub(super) struct Set {
-    pub(super) events: Vec<Event>,
-    pub(super) octets: Octets,
-}
-
 /// The octets of a set, once a consumer elsewhere needed them.
 #[derive(Default)]
-pub(super) struct Octets(OnceLock<CdrResult<Marshalled>>);
+pub(super) struct Octets {
+    /// In the [`USUAL`] code sets.
+    usual: OnceLock<CdrResult<Marshalled>>,
+    /// For text in the code sets of the first peer that has others.
+    other: OnceLock<CdrResult<Marshalled>>,
+}
 
 struct Marshalled {
     /// What is behind `used` is scratch.
     buffer: Vec<u8>,
     used: usize,
-    /// Whether the octets are the same whatever code sets the peer knows.
-    textless: bool,
+    /// Code sets and version, for events whose octets depend on them.
+    dialect: Option<Dialect>,
 }
+
+/// What ORBs agree upon that know Unicode.
+const USUAL: Dialect = Dialect {
+    chars: CharSet::Utf8,
+    ..Dialect::GIOP_1_2
+};
 
 thread_local! {
     /// The octets of the last set of this thread, to be used again.
@@ -43,9 +52,10 @@ thread_local! {
 const KEPT_OCTETS: usize = 1 << 20;
 
 impl<'e> Outgoing<'e> {
-    pub(super) fn new(events: &'e [Event]) -> Outgoing<'e> {
+    pub(super) fn new(events: &'e [Event], arrived: Option<Instant>) -> Outgoing<'e> {
         Outgoing {
             events,
+            arrived,
             octets: Octets::default(),
             set: OnceCell::new(),
         }
@@ -55,18 +65,24 @@ impl<'e> Outgoing<'e> {
         self.events
     }
 
+    pub(super) fn arrived(&self) -> Option<Instant> {
+        self.arrived
+    }
+
     pub(super) fn octets(&self) -> &Octets {
         &self.octets
     }
 
-    /// Returns the set as queues keep it: one copy for all.
-    pub(super) fn set(&self) -> &Arc<Set> {
-        self.set.get_or_init(|| {
-            Arc::new(Set {
-                events: self.events.to_vec(),
-                octets: Octets::default(),
-            })
-        })
+    /// Returns the set as queues keep it: one copy for all. For a consumer that needs the octets they are made here, in the
+    /// supplier's thread: threads that dispatch would wait for each other.
+    pub(super) fn set(&self, with_octets: bool) -> &Arc<Set> {
+        let set = self
+            .set
+            .get_or_init(|| sets::copy(self.events, self.arrived));
+        if with_octets {
+            set.octets.make(&set.events);
+        }
+        set
     }
 }
 
@@ -87,21 +103,29 @@ impl Octets {
         {
             return Ok(());
         }
-        let octets = self.0.get_or_init(|| marshal(events));
+        let octets = self.make(events);
         let timed = timed.reference();
-        timed.send(&push_consumer::op::PUSH, |e| match octets {
-            Ok(octets) if octets.fit(e) => {
-                e.copy_octets(&octets.buffer[..octets.used]);
-                Ok(())
+        timed.send(&push_consumer::op::PUSH, |e| {
+            if !octets.as_ref().is_ok_and(|octets| octets.copy_to(e)) {
+                let other = || marshal(events, e.dialect());
+                let other = self.other.get_or_init(other);
+                if !other.as_ref().is_ok_and(|other| other.copy_to(e)) {
+                    return e.sequence(events, None);
+                }
             }
-            _ => e.sequence(events, None),
+            Ok(())
         })
+    }
+
+    /// Marshals the set, the first time.
+    fn make(&self, events: &[Event]) -> &CdrResult<Marshalled> {
+        self.usual.get_or_init(|| marshal(events, USUAL))
     }
 }
 
 impl Drop for Octets {
     fn drop(&mut self) {
-        if let Some(Ok(Marshalled { buffer, .. })) = self.0.take()
+        if let Some(Ok(Marshalled { buffer, .. })) = self.usual.take()
             && buffer.capacity() <= KEPT_OCTETS
         {
             BUFFER.set(buffer);
@@ -110,21 +134,26 @@ impl Drop for Octets {
 }
 
 impl Marshalled {
-    /// Whether a message takes the octets as they are: they begin at a multiple of eight, in our own order of octets.
-    fn fit(&self, e: &Encoder<'_>) -> bool {
-        let same_text = self.textless || e.dialect() == Dialect::GIOP_1_2;
-        same_text && e.order() == ByteOrder::NATIVE && e.position() & 7 == 0
+    /// Copies the octets into a message that takes them as they are: they begin at a multiple of eight, in our own order of
+    /// octets, and have its code sets. Returns whether it does.
+    fn copy_to(&self, e: &mut Encoder<'_>) -> bool {
+        let same_text = self.dialect.is_none_or(|dialect| dialect == e.dialect());
+        let fits = same_text && e.order() == ByteOrder::NATIVE && e.position() & 7 == 0;
+        if fits {
+            e.copy_octets(&self.buffer[..self.used]);
+        }
+        fits
     }
 }
 
-fn marshal(events: &[Event]) -> CdrResult<Marshalled> {
-    let mut e = Encoder::new(BUFFER.take(), ByteOrder::NATIVE, Dialect::GIOP_1_2);
+fn marshal(events: &[Event], dialect: Dialect) -> CdrResult<Marshalled> {
+    let mut e = Encoder::new(BUFFER.take(), ByteOrder::NATIVE, dialect);
     e.sequence(events, None)?;
     let encoded = e.finish();
     Ok(Marshalled {
         used: encoded.len(),
         buffer: encoded.into_buffer(),
-        textless: events.iter().all(is_textless),
+        dialect: (!events.iter().all(is_textless)).then_some(dialect),
     })
 }
 

@@ -16,6 +16,7 @@ mod options;
 mod proxies;
 mod refusal;
 mod routes;
+mod sets;
 mod statistics;
 mod supplier;
 mod target;

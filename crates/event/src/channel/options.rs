@@ -34,6 +34,10 @@ pub struct ChannelOptions {
     /// Whether the channel writes `ec_recv_time` and `ec_send_time`. Default off: suppliers' values pass as they are, as in
     /// TAO. On: two readings of the clock and a copy of each event.
     pub timestamps: bool,
+    /// Whether the time of each event from its arrival to the end of its delivery is measured
+    /// ([`ConsumerStatistics::latency`](crate::ConsumerStatistics::latency)). Default off. On: a reading of the clock for each
+    /// push and each delivery, and 5 KiB for each consumer.
+    pub latency: bool,
     /// How long a call to a consumer, supplier or observer may take before it counts as failed. Default 1 s. This bounds
     /// what one peer costs the thread that calls it.
     pub call_timeout: Duration,
@@ -52,6 +56,7 @@ impl Default for ChannelOptions {
             supplier_reconnect: false,
             disconnect_callbacks: false,
             timestamps: false,
+            latency: false,
             call_timeout: Duration::from_secs(1),
             control: Control::default(),
             limits: Limits::default(),

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::consumer::{Connected, Parts};
 use super::core::Core;
@@ -253,8 +253,9 @@ impl SupplierProxy {
 
     fn deliver(&self, events: &[Event], routes: &Routes) {
         let mut asked = 0;
+        let arrived = self.core.options.latency.then(Instant::now);
         for event in events {
-            let outgoing = Outgoing::new(std::slice::from_ref(event));
+            let outgoing = Outgoing::new(std::slice::from_ref(event), arrived);
             let trigger = Trigger { event, timer: None };
             routes.each(&event.header, |consumer| {
                 asked += 1;

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use oxorb::{Interface as _, Ior};
+use oxorb::{Distribution, Histogram, Interface as _, Ior};
 
 use super::EventChannel;
 
@@ -43,6 +43,9 @@ pub struct ConsumerStatistics {
     /// Events that conjunctions dropped before they were complete, beyond
     /// [`Limits::collected`](crate::Limits::collected). Not among those that matched.
     pub uncollected: u64,
+    /// Times from the arrival of an event to the end of its delivery: for a consumer elsewhere, until it is sent. `None`
+    /// unless [`ChannelOptions::latency`](crate::ChannelOptions::latency) is on.
+    pub latency: Option<Distribution>,
     /// What the queue counts: fill, and drops by cause. All 0 without a queue.
     pub queue: oxorb_delivery::Counts,
 }
@@ -82,6 +85,7 @@ impl EventChannel {
                 failed: target.failed.load(Relaxed),
                 dropped: one.dropped(),
                 uncollected: one.uncollected(),
+                latency: target.latency.as_ref().map(Histogram::read),
                 queue: one.queue_counts(),
             }
         });

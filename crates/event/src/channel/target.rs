@@ -3,13 +3,15 @@
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::time::Instant;
 
-use oxorb::{CompletionStatus, Interface, SystemException, SystemExceptionKind, minor};
+use oxorb::{CompletionStatus, Histogram, Interface, SystemException, SystemExceptionKind, minor};
 use oxorb_delivery::{Outcome, Sink};
 
-use super::encoded::{Octets, Set};
+use super::encoded::Octets;
 use super::notice::Released;
 use super::options::ChannelOptions;
+use super::sets::Set;
 use crate::rtec_event_comm::{Event, PushConsumer, PushConsumerRef};
 
 /// Who gets the events of a consumer.
@@ -32,6 +34,8 @@ pub(super) struct Target {
     failures: AtomicU32,
     pub(super) delivered: AtomicU64,
     pub(super) failed: AtomicU64,
+    /// Times from arrival to the end of delivery; `None`: they are not measured.
+    pub(super) latency: Option<Histogram>,
 }
 
 impl Target {
@@ -46,6 +50,7 @@ impl Target {
             failures: AtomicU32::new(0),
             delivered: AtomicU64::new(0),
             failed: AtomicU64::new(0),
+            latency: options.latency.then(Histogram::new),
         }
     }
 
@@ -53,11 +58,24 @@ impl Target {
         self.timed.as_ref()
     }
 
+    /// Whether the consumer gets events as a message, as far as is known.
+    pub(super) fn is_far(&self) -> bool {
+        match &self.consumer {
+            Consumer::Local(_) => false,
+            Consumer::Object(object) => !object.reference().is_near(),
+        }
+    }
+
     /// Pushes a set to the consumer; `false`: that failed.
     ///
     /// # Errors
     /// The consumer has to be let go.
-    pub(super) fn push(&self, events: &[Event], octets: &Octets) -> Result<bool, Released> {
+    pub(super) fn push(
+        &self,
+        events: &[Event],
+        octets: &Octets,
+        arrived: Option<Instant>,
+    ) -> Result<bool, Released> {
         let pushed = match (&self.consumer, &self.timed) {
             (Consumer::Local(consumer), _) => {
                 let push = || consumer.push(events);
@@ -71,6 +89,10 @@ impl Target {
             Ok(()) => {
                 self.delivered.fetch_add(events.len() as u64, Relaxed);
                 self.failures.store(0, Relaxed);
+                if let (Some(latency), Some(arrived)) = (&self.latency, arrived) {
+                    let took = arrived.elapsed().as_nanos();
+                    latency.record(u64::try_from(took).unwrap_or(u64::MAX));
+                }
                 Ok(true)
             }
             Err(why) => {
@@ -127,7 +149,7 @@ pub(super) struct Queued {
 impl Sink<Arc<Set>> for Queued {
     fn deliver(&self, sets: &[Arc<Set>]) -> Outcome {
         for set in sets {
-            match self.target.push(&set.events, &set.octets) {
+            match self.target.push(&set.events, &set.octets, set.arrived) {
                 Ok(true) => {}
                 Ok(false) => return Outcome::Failed,
                 Err(why) => {

@@ -1,6 +1,7 @@
 //! The channel, within its process and over the wire: who gets what, and what becomes of those who come and go (A17).
 
 mod dispatch;
+mod fan_out;
 mod leaks;
 mod local;
 mod objects;

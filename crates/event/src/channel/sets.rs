@@ -1,0 +1,94 @@
+//! Sets of events in queues, which are used again.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::encoded::Octets;
+use crate::rtec_event_comm::Event;
+
+/// A set of events in queues.
+pub(super) struct Set {
+    pub(super) events: Vec<Event>,
+    /// Time of arrival, where latencies are measured.
+    pub(super) arrived: Option<Instant>,
+    pub(super) octets: Octets,
+}
+
+/// Most sets that a supplier's thread keeps for later ones.
+const KEPT: usize = 256;
+
+/// Octets of payload beyond which a set is not kept.
+const KEPT_OCTETS: usize = 64 << 10;
+
+/// Sets that are looked at for one that no queue holds any more.
+const LOOKS: usize = 4;
+
+thread_local! {
+    /// The last sets of this thread, the oldest first. Queues still hold some.
+    static SETS: RefCell<VecDeque<Arc<Set>>> = const { RefCell::new(VecDeque::new()) };
+}
+
+/// Copies a set of events for queues. Allocates nothing once earlier sets of this thread were as large, and all queues are
+/// done with one of them.
+pub(super) fn copy(events: &[Event], arrived: Option<Instant>) -> Arc<Set> {
+    for _ in 0..LOOKS {
+        let Some(mut set) = oldest() else {
+            break;
+        };
+        let Some(free) = Arc::get_mut(&mut set) else {
+            keep(set);
+            continue;
+        };
+        free.refill(events, arrived);
+        keep(Arc::clone(&set));
+        return set;
+    }
+    let set = Arc::new(Set {
+        events: events.to_vec(),
+        arrived,
+        octets: Octets::default(),
+    });
+    keep(Arc::clone(&set));
+    set
+}
+
+// What a set held may push events when it is dropped: nothing is dropped within these.
+
+fn oldest() -> Option<Arc<Set>> {
+    let taken = SETS.try_with(|sets| sets.borrow_mut().pop_front());
+    taken.ok().flatten()
+}
+
+fn keep(set: Arc<Set>) {
+    let octets = set.events.iter().map(|event| event.data.payload.len());
+    if octets.sum::<usize>() > KEPT_OCTETS {
+        return;
+    }
+    let _ = SETS.try_with(|sets| {
+        let mut sets = sets.borrow_mut();
+        if sets.len() < KEPT {
+            sets.push_back(set);
+        }
+    });
+}
+
+impl Set {
+    /// Replaces the events, in the memory of those before.
+    fn refill(&mut self, events: &[Event], arrived: Option<Instant>) {
+        // Gives the buffer back to this thread, which marshals next.
+        self.octets = Octets::default();
+        self.arrived = arrived;
+        self.events.truncate(events.len());
+        for (mine, event) in self.events.iter_mut().zip(events) {
+            mine.header = event.header;
+            mine.data.pad1 = event.data.pad1;
+            mine.data.payload.clear();
+            mine.data.payload.extend_from_slice(&event.data.payload);
+            mine.data.any_value = event.data.any_value.clone();
+        }
+        let known = self.events.len();
+        self.events.extend_from_slice(&events[known..]);
+    }
+}

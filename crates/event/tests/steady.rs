@@ -1,0 +1,97 @@
+//! Queued events cost no allocation anywhere in the process, once every part is warm (A17.3).
+//!
+//! Alone in its binary: allocations of all threads count.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::thread;
+
+use oxorb_event::delivery::{LanePlan, Plan, Qos};
+use oxorb_event::rtec_event_comm::{Event, PushConsumer};
+use oxorb_event::{ChannelOptions, ConsumerDispatch, EventChannel, Filter, asks_for, publishes};
+use oxorb_testkit::alloc::{CountingAllocator, process_allocations};
+
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator::new();
+
+/// Most rounds until nothing is allocated in one.
+const ROUNDS: u64 = 20;
+
+/// Rounds after that, of which none may allocate.
+const MORE: u64 = 5;
+
+const EVENTS: u64 = 1_000;
+
+const CONSUMERS: u64 = 10;
+
+struct Counter(Arc<AtomicU64>);
+
+impl PushConsumer for Counter {
+    fn push(&self, events: &[Event]) {
+        self.0.fetch_add(events.len() as u64, Relaxed);
+    }
+
+    fn disconnect_push_consumer(&self) -> oxorb::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_queued_event_costs_no_allocation_once_warm() {
+    // A busy machine stops a thread for so long that its lane starts another one, which allocates.
+    let lane = |name: &str| LanePlan {
+        spares: 0,
+        ..LanePlan::new(name)
+    };
+    let plan = Plan::lanes([lane("low"), lane("high")]);
+    let options = ChannelOptions {
+        latency: true,
+        ..ChannelOptions::default()
+    };
+    let channel = EventChannel::queued(options, plan, Qos::default()).unwrap();
+    let count = Arc::new(AtomicU64::new(0));
+    let wanted = asks_for(&Filter::event(17, 1));
+    let consumers = (0..CONSUMERS).map(|number| {
+        let in_lane = ConsumerDispatch {
+            queue: Qos {
+                lane: number as usize % 2,
+                ..Qos::default()
+            },
+            ..ConsumerDispatch::default()
+        };
+        let counter = Arc::new(Counter(Arc::clone(&count)));
+        channel.connect_consumer_with(counter, &wanted, in_lane)
+    });
+    let _consumers: Vec<_> = consumers.collect::<Result<_, _>>().unwrap();
+    let supplier = channel
+        .connect_supplier(None, &publishes([(17, 1)]))
+        .unwrap();
+    let mut event = Event::default();
+    (event.header.r#type, event.header.source) = (17, 1);
+    event.data.payload = vec![7; 1_000];
+    let events = [event];
+    let mut pushed = 0;
+    let mut run = || {
+        for number in 0..EVENTS {
+            supplier.push(&events).unwrap();
+            pushed += 1;
+            // A few events wait at a time.
+            while number % 16 == 15 && count.load(Relaxed) < pushed * CONSUMERS {
+                thread::yield_now();
+            }
+        }
+        while count.load(Relaxed) < pushed * CONSUMERS {
+            thread::yield_now();
+        }
+    };
+    let mut made = || process_allocations(&mut run).1.count;
+    assert!((0..ROUNDS).any(|_| made() == 0), "each round allocates");
+    for _ in 0..MORE {
+        assert_eq!(made(), 0);
+    }
+    for one in channel.statistics().consumers {
+        let latency = one.latency.expect("it is measured");
+        assert_eq!(latency.count, one.delivered);
+        assert!(latency.quantile(0.5) <= latency.quantile(0.99));
+    }
+}

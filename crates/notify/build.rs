@@ -5,6 +5,8 @@ fn main() -> Result<(), oxorb_idlgen::Error> {
         .files([
             "../../idl/omg/CosNotifyChannelAdmin.idl",
             "../../idl/omg/TimeBase.idl",
+            "../../idl/oxorb/notify_store.idl",
+            "../../idl/tao/NotifyExt.idl",
         ])
         .joined("notify")
         .compile()

@@ -136,7 +136,10 @@ impl Event {
         times: &Times,
     ) -> Attributes {
         let timeout = Some(header.timeout.unwrap_or(timeout)).filter(|&time| time > 0);
-        let timeout = timeout.map(|time| times.now.saturating_add(nanoseconds(time)));
+        let timeout = timeout.map(|time| {
+            let left = time.saturating_sub(times.age);
+            times.now.saturating_add(nanoseconds(left))
+        });
         let stop = header.stop.map(|stop| times.moment(stop));
         let expiry = match (timeout, stop) {
             (Some(timeout), Some(stop)) => Some(timeout.min(stop)),
@@ -154,6 +157,22 @@ impl Event {
 }
 
 impl Body {
+    /// Returns the event as the store keeps it.
+    pub(crate) fn to_any(&self) -> Any {
+        match self {
+            Body::Any(any) => Any::new(any.clone()),
+            Body::Structured(event) => Any::new(event.clone()),
+        }
+    }
+
+    /// Reads what [`to_any`](Self::to_any) made.
+    pub(crate) fn of(any: &Any) -> Option<Body> {
+        if let Ok(Some(event)) = any.get::<StructuredEvent>() {
+            return Some(Body::Structured(event));
+        }
+        any.get::<Any>().ok().flatten().map(Body::Any)
+    }
+
     fn octets(&self) -> u32 {
         let octets = match self {
             Body::Any(any) => octets_of(any),
@@ -222,7 +241,9 @@ pub(crate) struct Times {
     /// Nanoseconds of the queues' clock.
     pub(crate) now: u64,
     /// 100 ns since 15 October 1582.
-    utc: i64,
+    pub(crate) utc: i64,
+    /// Age of an event that comes from the store, in 100 ns: its timeout began then.
+    age: i64,
 }
 
 impl Times {
@@ -232,7 +253,15 @@ impl Times {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         let since = since.unwrap_or(Duration::ZERO).as_nanos() / 100;
         let utc = GREGORIAN.saturating_add(i64::try_from(since).unwrap_or(i64::MAX));
-        Times { now, utc }
+        Times { now, utc, age: 0 }
+    }
+
+    /// Returns the times for an event that arrived at a moment of `TimeBase`.
+    pub(crate) fn of_arrival(&self, arrival: i64) -> Times {
+        Times {
+            age: self.utc.saturating_sub(arrival).max(0),
+            ..*self
+        }
     }
 
     fn moment(&self, utc: i64) -> u64 {

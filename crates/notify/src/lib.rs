@@ -6,6 +6,7 @@ mod channel;
 mod error;
 mod event;
 mod filter;
+mod kind;
 mod limits;
 mod notify_service;
 mod problem;
@@ -15,6 +16,7 @@ mod quality;
 mod service;
 mod settings;
 mod side;
+mod store;
 mod types;
 
 mod idl {
@@ -23,11 +25,12 @@ mod idl {
 }
 
 pub use error::Error;
-use idl::time_base;
 pub use idl::{
     cos_event_channel_admin, cos_event_comm, cos_notification, cos_notify_channel_admin,
-    cos_notify_comm, cos_notify_filter,
+    cos_notify_comm, cos_notify_filter, notify_ext,
 };
+use idl::{notify_store, time_base};
 pub use limits::Limits;
 pub use notify_service::{CHANNEL_NAME, FACTORY_NAME, NotifyService, POA_NAME};
 pub use settings::Settings;
+pub use store::Store;

@@ -44,6 +44,9 @@ pub struct Limits {
     pub pulled_suppliers: usize,
     /// Longest time that a pull waits for an event. Default 60 s. Answer: TIMEOUT, minor `PULL`.
     pub pull_wait: Duration,
+    /// Octets of persistent events that wait for their consumers in the store. The file takes about twice as much.
+    /// Default 256 MiB. Answer: IMP_LIMIT, minor `EVENT_STORE`.
+    pub stored_octets: u64,
     /// Callbacks of filters and of the reconnection registry. Default 256. Answer: IMP_LIMIT, minor `EVENT_CALLBACKS`.
     pub callbacks: usize,
 }
@@ -65,6 +68,7 @@ impl Default for Limits {
             blocked_pulls: 64,
             pulled_suppliers: 64,
             pull_wait: Duration::from_secs(60),
+            stored_octets: 256 << 20,
             callbacks: 256,
         }
     }

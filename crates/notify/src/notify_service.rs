@@ -3,12 +3,13 @@
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
 
-use oxorb::{IdAssignment, IdUniqueness, Interface as _, Orb, Policies};
+use oxorb::{IdAssignment, IdUniqueness, Interface as _, Lifespan, Orb, Policies};
 
 use crate::cos_notification::Property;
 use crate::cos_notify_channel_admin::{EventChannelFactoryRef, EventChannelRef};
 use crate::service::Service;
-use crate::{Error, Settings};
+use crate::store::Keeper;
+use crate::{Error, Settings, Store};
 
 /// POA of the objects of an event service.
 pub const POA_NAME: &str = "EventService";
@@ -65,17 +66,67 @@ impl NotifyService {
     /// # Errors
     /// As there.
     pub fn start_with(orb: &Orb, settings: Settings) -> Result<NotifyService, Error> {
+        NotifyService::serve(orb, None, settings)
+    }
+
+    /// Serves events with an ORB and keeps in a store what is to outlive the process: channels, admins and proxies whose
+    /// ConnectionReliability is Persistent, under the same references if the ORB listens at the same address, and for
+    /// their consumers the events whose EventReliability is Persistent. Such an event is on disk before its supplier is
+    /// answered; after a crash a consumer may get one again.
+    ///
+    /// What the store holds is made anew and connected before this returns, and registered
+    /// [callbacks](crate::notify_ext::ReconnectionRegistry) are called.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start); [`Error::Store`] if the store cannot be read.
+    pub fn start_stored(
+        orb: &Orb,
+        store: Store,
+        settings: Settings,
+    ) -> Result<NotifyService, Error> {
+        NotifyService::serve(orb, Some(store), settings)
+    }
+
+    fn serve(orb: &Orb, store: Option<Store>, settings: Settings) -> Result<NotifyService, Error> {
+        let lifespan = match store {
+            Some(_) => Lifespan::Persistent,
+            None => Lifespan::Transient,
+        };
         let policies = Policies {
+            lifespan,
             id_assignment: IdAssignment::User,
             id_uniqueness: IdUniqueness::Multiple,
             ..Policies::default()
         };
         let poa = orb.root_poa().create_poa(POA_NAME, policies)?;
-        let number = RandomState::new().hash_one(std::process::id());
-        let service = Arc::new(Service::new(poa.clone(), number, settings)?);
+        let mut number = RandomState::new().hash_one(std::process::id());
+        let mut stored = None;
+        if let Some(store) = store {
+            number = store.number();
+            let path = store.path().to_owned();
+            let failed = |why: String| Error::Store {
+                path: path.clone(),
+                why,
+            };
+            let limits = (settings.limits.stored_octets, settings.store_timeout);
+            let keeper = Keeper::start(orb, store, limits.0, limits.1);
+            let keeper = keeper.map_err(|error| Error::Threads(Box::new(error)))?;
+            let contents = keeper.contents(orb);
+            let contents = contents.map_err(|error| failed(error.to_string()))?;
+            stored = Some((keeper, contents));
+        }
+        let (keeper, contents) = stored.unzip();
+        let service = Arc::new(Service::new(poa.clone(), number, settings, keeper)?);
         let factory = service.serve_factories()?;
+        if let Some(contents) = contents {
+            service.restore(orb, contents);
+        }
         orb.bind(FACTORY_NAME, &factory);
+        for (name, channel) in service.named() {
+            orb.bind(&name, &channel);
+        }
         poa.manager().activate()?;
+        service.call_back();
         let ending = Arc::downgrade(&service);
         orb.before_shutdown(move |_| {
             if let Some(service) = ending.upgrade() {
@@ -117,6 +168,11 @@ impl NotifyService {
         let made = self.service.channel_named(key, qos, administration)?;
         self.orb.bind(key, &made);
         Ok(made)
+    }
+
+    /// Returns what last went wrong with the store, of which clients only hear PERSIST_STORE; for a log. Taken when read.
+    pub fn take_failure(&self) -> Option<String> {
+        self.service.keeper.as_ref()?.take_failure()
     }
 
     /// Returns what the queues of all channels have delivered and dropped.

@@ -43,6 +43,15 @@ impl Quality {
         self.values().inherited(level)
     }
 
+    /// Takes over what the store says. What this service does not support any more falls back to its default.
+    pub(crate) fn restore(&self, properties: &[Property]) {
+        let mut values = self.values();
+        for property in properties {
+            let _ = values.set(std::slice::from_ref(property), self.support);
+        }
+    }
+
+    /// Whether the object itself is to be persistent; those that it belongs to must be, too.
     pub(crate) fn is_persistent(&self) -> bool {
         self.values().is_set(Name::ConnectionReliability, 1)
     }
@@ -62,10 +71,19 @@ impl QoSAdmin for Quality {
     }
 
     fn set_qos(&self, qos: &[Property]) -> Result<(), SetQosError> {
-        let set = self.values().set(qos, self.support);
+        let owner = self.owner.get().and_then(Weak::upgrade).ok_or(GONE)?;
+        let mut values = self.values();
+        let before = values.clone();
+        let set = values.set(qos, self.support);
+        drop(values);
         set.map_err(|qos_err| UnsupportedQoS { qos_err })?;
-        let owner = self.owner.get().and_then(Weak::upgrade);
-        Ok(owner.ok_or(GONE)?.changed()?)
+        let changed = owner.changed();
+        if changed.is_err() {
+            // All properties are applied, or none.
+            *self.values() = before;
+            let _ = owner.changed();
+        }
+        Ok(changed?)
     }
 
     fn validate_qos(

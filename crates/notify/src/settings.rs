@@ -36,6 +36,9 @@ pub struct Settings {
     pub retry: Duration,
     /// Time between two rounds of `try_pull` at the suppliers that had no event. Default 100 ms.
     pub pull_period: Duration,
+    /// Longest time that an operation waits for the store. Default 10 s. Answer: TIMEOUT, minor `WRITING`; what was to
+    /// be written may still be.
+    pub store_timeout: Duration,
     /// Whether a second connect replaces the peer (TAO's `-AllowReconnect`). Default: it raises AlreadyConnected.
     pub reconnect: bool,
     /// Whether a proxy of the Event Service drops what is pushed before a supplier is connected (TAO). Default: it
@@ -65,6 +68,7 @@ impl Default for Settings {
             filter_pause: Duration::from_secs(5),
             retry: Duration::from_millis(500),
             pull_period: Duration::from_millis(100),
+            store_timeout: Duration::from_secs(10),
             reconnect: false,
             drop_unconnected: false,
             disconnect_callbacks: false,

@@ -28,6 +28,10 @@ impl Types {
         Types(RwLock::new(list))
     }
 
+    pub(crate) fn restore(&self, list: Vec<EventType>) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = list;
+    }
+
     pub(crate) fn list(&self) -> Vec<EventType> {
         self.0
             .read()

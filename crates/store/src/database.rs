@@ -38,12 +38,17 @@ struct State {
 }
 
 /// The last error, told again while the database pauses after it.
-#[derive(Debug)]
 struct Pausing(String);
 
 impl fmt::Display for Pausing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for Pausing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

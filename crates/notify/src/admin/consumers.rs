@@ -135,6 +135,6 @@ impl NotifyConsumerAdmin for ConsumerAdmin {
 
     fn destroy(&self) -> oxorb::Result<()> {
         self.end();
-        Ok(())
+        self.service()?.flush()
     }
 }

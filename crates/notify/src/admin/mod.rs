@@ -6,7 +6,7 @@ mod suppliers;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
-use oxorb::{DelegatesTo, Interface as _, Ref, SystemException};
+use oxorb::{Any, DelegatesTo, Interface as _, Orb, Ref, SystemException};
 
 use crate::channel::Channel;
 use crate::cos_notification::QoSAdmin;
@@ -15,11 +15,14 @@ use crate::cos_notify_channel_admin::{
 };
 use crate::cos_notify_filter::FilterAdmin;
 use crate::filter::{Attached, MappingSlot};
+use crate::notify_store;
 use crate::problem::GONE;
 use crate::properties::Level;
 use crate::proxy::{ProxyConsumer, ProxySupplier};
 use crate::quality::{Owner, Quality};
 use crate::service::{Kind, Service};
+use crate::side::Side;
+use crate::store::Saved;
 use crate::types::Types;
 
 /// Admin of the proxies to which consumers connect.
@@ -35,6 +38,8 @@ pub(crate) struct Admin<P> {
     me: Weak<Admin<P>>,
     reference: OnceLock<Ref>,
     pub(crate) operator: InterFilterGroupOperator,
+    pub(crate) is_default: bool,
+    saved: Saved,
     pub(crate) quality: Quality,
     pub(crate) filters: Attached,
     pub(crate) priority_filter: MappingSlot,
@@ -51,10 +56,12 @@ struct Proxies<P> {
 
 /// Admin that can be served.
 pub(crate) trait Serve {
+    const SIDE: Side;
+
     fn serve(self: Arc<Self>, service: &Service) -> Result<Ref, SystemException>;
 }
 
-impl<P: Send + Sync + 'static> Admin<P>
+impl<P: Owner + 'static> Admin<P>
 where
     Admin<P>: Serve,
 {
@@ -63,6 +70,7 @@ where
         channel: &Arc<Channel>,
         id: i32,
         operator: InterFilterGroupOperator,
+        is_default: bool,
     ) -> Result<Arc<Self>, SystemException> {
         let weak = Arc::downgrade(service);
         let values = channel.quality.inherited(Level::Admin);
@@ -72,6 +80,8 @@ where
             me: Weak::clone(me),
             reference: OnceLock::new(),
             operator,
+            is_default,
+            saved: Saved::default(),
             quality: Quality::new(service.support(), Level::Admin, values),
             filters: Attached::new(&service.home()),
             priority_filter: MappingSlot::default(),
@@ -87,8 +97,23 @@ where
         admin.filters.belongs_to(admin.me.clone());
         let reference = Arc::clone(&admin).serve(service)?;
         let _ = admin.reference.set(reference);
-        admin.changed()?;
         Ok(admin)
+    }
+
+    /// Takes over what the store says.
+    pub(crate) fn restore(
+        &self,
+        orb: &Orb,
+        row: &notify_store::Common,
+    ) -> Result<(), SystemException> {
+        let service = self.service()?;
+        self.quality.restore(&row.qos);
+        self.types.restore(row.types.clone());
+        self.filters.restore(orb, row.last_filter, &row.filters);
+        let (priority, lifetime) = (&self.priority_filter, &self.lifetime_filter);
+        priority.restore(orb, &row.priority_filter, &*service);
+        lifetime.restore(orb, &row.lifetime_filter, &*service);
+        self.changed()
     }
 }
 
@@ -145,6 +170,8 @@ impl<P> Admin<P> {
             channel.forget_admin(self.id);
         }
         if let Some(service) = self.service.upgrade() {
+            let place = (Kind::Admin as u8, self.id);
+            self.saved.remove(service.keeper.as_ref(), place);
             service.deactivate(Kind::Admin, self.id);
         }
     }
@@ -183,19 +210,62 @@ impl SupplierAdmin {
 }
 
 impl Serve for ConsumerAdmin {
+    const SIDE: Side = Side::Consumers;
+
     fn serve(self: Arc<Self>, service: &Service) -> Result<Ref, SystemException> {
         service.activate::<ConsumerAdminRef, _>(Kind::Admin, self.id, self)
     }
 }
 
 impl Serve for SupplierAdmin {
+    const SIDE: Side = Side::Suppliers;
+
     fn serve(self: Arc<Self>, service: &Service) -> Result<Ref, SystemException> {
         service.activate::<SupplierAdminRef, _>(Kind::Admin, self.id, self)
     }
 }
 
-impl<P: Send + Sync> Owner for Admin<P> {
+impl<P> Admin<P> {
+    /// Whether the admin is made anew after a restart: it, and its channel, are to be.
+    pub(crate) fn is_persistent(&self) -> bool {
+        let of_channel = |channel: Arc<Channel>| channel.is_persistent();
+        self.quality.is_persistent() && self.channel.upgrade().is_some_and(of_channel)
+    }
+
+    fn row(&self) -> Result<Any, SystemException>
+    where
+        Admin<P>: Serve,
+    {
+        let (last_filter, filters) = self.filters.row()?;
+        Ok(Any::new(notify_store::Admin {
+            channel: self.channel()?.id,
+            consumers: Self::SIDE == Side::Consumers,
+            is_default: self.is_default,
+            is_or: self.operator == InterFilterGroupOperator::OrOp,
+            has: notify_store::Common {
+                qos: self.quality.properties(),
+                types: self.types.list(),
+                last_filter,
+                filters,
+                priority_filter: self.priority_filter.row()?,
+                lifetime_filter: self.lifetime_filter.row()?,
+            },
+        }))
+    }
+}
+
+impl<P: Owner> Owner for Admin<P>
+where
+    Admin<P>: Serve,
+{
     fn changed(&self) -> Result<(), SystemException> {
+        let service = self.service()?;
+        let place = (Kind::Admin as u8, self.id);
+        let keeper = service.keeper.as_ref();
+        let keeps = self.is_persistent();
+        if self.saved.save(keeper, place, keeps, || self.row())? {
+            self.all().iter().try_for_each(|proxy| proxy.changed())?;
+        }
         Ok(())
     }
 }

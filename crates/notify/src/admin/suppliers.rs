@@ -116,6 +116,6 @@ impl NotifySupplierAdmin for SupplierAdmin {
 
     fn destroy(&self) -> oxorb::Result<()> {
         self.end();
-        Ok(())
+        self.service()?.flush()
     }
 }

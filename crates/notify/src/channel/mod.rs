@@ -1,5 +1,6 @@
 //! Channels: admins, the ways events take, and what the two sides know of each other.
 
+mod persistent;
 mod servant;
 
 use std::collections::BTreeMap;
@@ -22,6 +23,7 @@ use crate::proxy::{ProxyConsumer, ProxySupplier};
 use crate::quality::{Owner, Quality};
 use crate::service::{Hosted, Kind, Service};
 use crate::side::Side;
+use crate::store::{Item, Saved};
 use crate::types::Census;
 
 /// One channel.
@@ -32,6 +34,9 @@ pub(crate) struct Channel {
     reference: OnceLock<Ref>,
     pub(crate) quality: Quality,
     administration: Mutex<Values>,
+    /// Key that the application bound it to.
+    name: OnceLock<String>,
+    saved: Saved,
     admins: Mutex<Admins>,
     proxies: AtomicUsize,
     connected_consumers: AtomicUsize,
@@ -40,7 +45,7 @@ pub(crate) struct Channel {
     routes: RwLock<Arc<[Arc<ProxySupplier>]>>,
     /// Connected proxies to which suppliers are connected.
     sources: RwLock<Arc<[Arc<ProxyConsumer>]>>,
-    pub(crate) dispatcher: Dispatcher<Arc<Event>>,
+    pub(crate) dispatcher: Dispatcher<Item>,
     population: Population,
     offered: Census,
     subscribed: Census,
@@ -74,6 +79,8 @@ impl Channel {
             me: Weak::clone(me),
             reference: OnceLock::new(),
             administration: Mutex::new(administration),
+            name: OnceLock::new(),
+            saved: Saved::default(),
             admins: Mutex::default(),
             proxies: AtomicUsize::new(0),
             connected_consumers: AtomicUsize::new(0),
@@ -91,7 +98,6 @@ impl Channel {
         let reference = service.activate::<EventChannelRef, _>(Kind::Channel, id, servant)?;
         let _ = channel.reference.set(reference);
         service.channels().insert(id, channel.clone());
-        channel.changed()?;
         Ok(channel)
     }
 
@@ -118,17 +124,18 @@ impl Channel {
         &self,
         admins: &Admins,
         operator: InterFilterGroupOperator,
+        is_default: bool,
     ) -> Result<Arc<Admin<P>>, SystemException>
     where
         Admin<P>: crate::admin::Serve,
-        P: Send + Sync + 'static,
+        P: Owner + 'static,
     {
         if admins.ended {
             return Err(GONE);
         }
         let service = self.service()?;
         let channel = self.me.upgrade().ok_or(GONE)?;
-        Admin::<P>::create(&service, &channel, service.next()?, operator)
+        Admin::<P>::create(&service, &channel, service.next()?, operator, is_default)
     }
 
     pub(crate) fn new_consumer_admin(
@@ -137,8 +144,10 @@ impl Channel {
     ) -> Result<Arc<ConsumerAdmin>, SystemException> {
         let mut admins = self.admins();
         self.check_admins(&admins)?;
-        let admin = self.make_admin(&admins, operator)?;
+        let admin = self.make_admin(&admins, operator, false)?;
         admins.consumers.insert(admin.id, Arc::clone(&admin));
+        drop(admins);
+        admin.changed().inspect_err(|_| admin.end())?;
         Ok(admin)
     }
 
@@ -150,9 +159,11 @@ impl Channel {
             return Ok(Arc::clone(admin));
         }
         // It always finds a place.
-        let admin = self.make_admin(&admins, self.default_operator()?)?;
+        let admin = self.make_admin(&admins, self.default_operator()?, true)?;
         admins.default_consumers = Some(admin.id);
         admins.consumers.insert(admin.id, Arc::clone(&admin));
+        drop(admins);
+        admin.changed().inspect_err(|_| admin.end())?;
         Ok(admin)
     }
 
@@ -162,8 +173,10 @@ impl Channel {
     ) -> Result<Arc<SupplierAdmin>, SystemException> {
         let mut admins = self.admins();
         self.check_admins(&admins)?;
-        let admin = self.make_admin(&admins, operator)?;
+        let admin = self.make_admin(&admins, operator, false)?;
         admins.suppliers.insert(admin.id, Arc::clone(&admin));
+        drop(admins);
+        admin.changed().inspect_err(|_| admin.end())?;
         Ok(admin)
     }
 
@@ -175,9 +188,11 @@ impl Channel {
             return Ok(Arc::clone(admin));
         }
         // It always finds a place.
-        let admin = self.make_admin(&admins, self.default_operator()?)?;
+        let admin = self.make_admin(&admins, self.default_operator()?, true)?;
         admins.default_suppliers = Some(admin.id);
         admins.suppliers.insert(admin.id, Arc::clone(&admin));
+        drop(admins);
+        admin.changed().inspect_err(|_| admin.end())?;
         Ok(admin)
     }
 
@@ -205,6 +220,11 @@ impl Channel {
             true => Ok(()),
             false => Err(too_many(minor::imp_limit::EVENT_PROXIES)),
         }
+    }
+
+    /// Counts a proxy of the store, whatever the limit is now.
+    pub(crate) fn count_proxy(&self) {
+        self.proxies.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn forget_proxy(&self) {
@@ -368,14 +388,13 @@ impl Channel {
     }
 
     /// Offers an event to all consumers that want it.
-    pub(crate) fn publish(&self, event: &Arc<Event>) -> Result<(), SystemException> {
+    pub(crate) fn publish(&self, event: &Arc<Event>) {
         let times = Times::new(self.dispatcher.plan().clock.now());
         for route in self.routes().iter() {
             if let Some(attributes) = route.wants(event, &times) {
-                route.offer(event, &attributes);
+                route.offer(event, None, &attributes);
             }
         }
-        Ok(())
     }
 
     /// Ends the channel and all that belongs to it; connected peers are called.
@@ -392,6 +411,8 @@ impl Channel {
         consumers.iter().for_each(|admin| admin.end());
         if let Some(service) = self.service.upgrade() {
             service.channels().remove(&self.id);
+            let place = (Kind::Channel as u8, self.id);
+            self.saved.remove(service.keeper.as_ref(), place);
             service.deactivate(Kind::Channel, self.id);
         }
         Ok(())
@@ -412,6 +433,18 @@ impl Hosted for Channel {
         self.dispatcher.counts()
     }
 
+    fn set_name(&self, name: &str) -> Result<(), SystemException> {
+        Channel::set_name(self, name)
+    }
+
+    fn name(&self) -> Option<&str> {
+        Channel::name(self)
+    }
+
+    fn end(&self) -> Result<(), SystemException> {
+        Channel::end(self)
+    }
+
     fn stop(&self, limit: Duration) {
         self.dispatcher.shut_down(limit);
         self.admins().ended = true;
@@ -421,6 +454,18 @@ impl Hosted for Channel {
 
 impl Owner for Channel {
     fn changed(&self) -> Result<(), SystemException> {
+        let service = self.service()?;
+        let place = (Kind::Channel as u8, self.id);
+        let keeper = service.keeper.as_ref();
+        let keeps = self.is_persistent();
+        if self.saved.save(keeper, place, keeps, || Ok(self.row()))? {
+            let admins = self.admins();
+            let consumers: Vec<_> = admins.consumers.values().cloned().collect();
+            let suppliers: Vec<_> = admins.suppliers.values().cloned().collect();
+            drop(admins);
+            consumers.iter().try_for_each(|admin| admin.changed())?;
+            suppliers.iter().try_for_each(|admin| admin.changed())?;
+        }
         Ok(())
     }
 }

@@ -58,7 +58,8 @@ impl EventChannelOfEvents for Channel {
     }
 
     fn destroy(&self) -> oxorb::Result<()> {
-        self.end()
+        self.end()?;
+        self.service()?.flush()
     }
 }
 

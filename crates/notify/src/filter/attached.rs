@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
 
-use oxorb::{Any, Interface as _, Ref, SystemException, minor};
+use oxorb::{Any, Interface as _, Orb, Ref, SystemException, minor};
 
 use super::foreign::Foreign;
 use super::{FilterObject, Home};
@@ -13,8 +13,10 @@ use crate::cos_notify_filter::{
     FilterAdmin, FilterId, FilterNotFound, FilterRef, MappingFilterRef, filter, mapping_filter,
 };
 use crate::event::{Body, Event};
+use crate::notify_store::Attachment;
 use crate::problem::{GONE, nil, too_many};
 use crate::quality::Owner;
+use crate::store::{own, reference_of};
 
 /// Filters of one object. Their results are combined by "or"; an empty list lets everything pass.
 pub(crate) struct Attached {
@@ -39,6 +41,13 @@ enum Place {
 }
 
 impl Place {
+    fn keep(&self) -> Result<(), SystemException> {
+        match self {
+            Place::Here(own) => own.keep(),
+            Place::Elsewhere(_) => Ok(()),
+        }
+    }
+
     fn of(reference: &Ref, service: &dyn Home) -> Place {
         match service.own_filter(reference) {
             Some(own) => Place::Here(own),
@@ -76,6 +85,36 @@ impl Attached {
     pub(crate) fn passes(&self, event: &Event) -> bool {
         let list = self.list();
         list.is_empty() || list.iter().any(|one| one.matches(event))
+    }
+
+    /// Returns what the store keeps, with own filters written before.
+    pub(crate) fn row(&self) -> Result<(FilterId, Vec<Attachment>), SystemException> {
+        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let list = self.list();
+        let row = list.iter().map(|one| {
+            one.place.keep()?;
+            Ok(Attachment {
+                id: one.id,
+                filter: own(Some(one.reference.reference())),
+            })
+        });
+        Ok((*last, row.collect::<Result<_, SystemException>>()?))
+    }
+
+    pub(crate) fn restore(&self, orb: &Orb, last: FilterId, filters: &[Attachment]) {
+        let Some(service) = self.service.upgrade() else {
+            return;
+        };
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = last;
+        let list = filters.iter().filter_map(|one| {
+            let reference = reference_of(orb, &one.filter)?;
+            Some(One {
+                id: one.id,
+                place: Place::of(&reference, &*service),
+                reference: FilterRef::from_ref(service.bounded(&reference)),
+            })
+        });
+        self.put(list.collect());
     }
 
     fn list(&self) -> Arc<[One]> {
@@ -200,6 +239,21 @@ impl MappingSlot {
             place: Place::of(reference.reference(), service),
         });
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = mapping;
+    }
+
+    /// Returns what the store keeps, with an own filter written before.
+    pub(crate) fn row(&self) -> Result<Vec<u8>, SystemException> {
+        let slot = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(mapping) = &*slot {
+            mapping.place.keep()?;
+        }
+        let reference = slot.as_ref().map(|mapping| mapping.reference.reference());
+        Ok(own(reference))
+    }
+
+    pub(crate) fn restore(&self, orb: &Orb, octets: &[u8], service: &dyn Home) {
+        let reference = reference_of(orb, octets).map(MappingFilterRef::from_ref);
+        self.set(reference.as_ref(), service);
     }
 
     pub(crate) fn get(&self) -> Option<MappingFilterRef> {

@@ -4,6 +4,7 @@ use oxorb::{Ref, SystemException};
 
 use super::FilterObject;
 use crate::Settings;
+use crate::store::Keeper;
 
 /// Service that filters belong to, as they see it.
 pub(crate) trait Home: Send + Sync {
@@ -14,6 +15,8 @@ pub(crate) trait Home: Send + Sync {
 
     /// Returns the filter of the service that a reference leads to.
     fn own_filter(&self, reference: &Ref) -> Option<Arc<FilterObject>>;
+
+    fn keeper(&self) -> Option<&Arc<Keeper>>;
 
     /// Ends the filter object.
     fn remove_filter(&self, id: i32) -> Result<(), SystemException>;

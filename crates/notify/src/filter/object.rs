@@ -19,7 +19,10 @@ use crate::cos_notify_filter::{
     Filter, InvalidConstraint, MappingConstraintInfo,
 };
 use crate::event::{self, Lent};
+use crate::kind::Kind;
+use crate::notify_store;
 use crate::problem::{nil, too_many};
+use crate::store::Saved;
 
 /// A filter, or a mapping filter if it has a default value.
 pub(crate) struct FilterObject {
@@ -31,6 +34,8 @@ pub(crate) struct FilterObject {
     /// Held by who changes the constraints; events are looked at meanwhile.
     changing: Mutex<()>,
     callbacks: Mutex<(CallbackId, BTreeMap<CallbackId, NotifySubscribeRef>)>,
+    /// In the store while a persistent object has it.
+    saved: Saved,
 }
 
 /// Constraints at one moment.
@@ -64,7 +69,60 @@ impl FilterObject {
             held: RwLock::default(),
             changing: Mutex::default(),
             callbacks: Mutex::default(),
+            saved: Saved::default(),
         }
+    }
+
+    /// Makes a filter of the store anew; constraints that are no constraints any more are left out.
+    pub(crate) fn restore(
+        service: &Weak<dyn Home>,
+        id: i32,
+        row: notify_store::Filter,
+    ) -> Option<FilterObject> {
+        let grammar = Grammar::named(&row.grammar)?;
+        let default = row.maps.then_some(row.default_value);
+        let filter = FilterObject::new(service, id, grammar, default);
+        let constraints = row.constraints.into_iter().filter_map(|info| {
+            let written = &info.constraint_expression;
+            let parsed = filter.parse(info.constraint_id, written, info.value.clone());
+            parsed.ok().map(Arc::new)
+        });
+        let held = Held {
+            last: row.last,
+            constraints: constraints.collect(),
+            destroyed: false,
+        };
+        *filter.held.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(held);
+        Some(filter)
+    }
+
+    /// Writes the filter to the store, for a persistent object that has it.
+    pub(crate) fn keep(&self) -> Result<(), SystemException> {
+        match self.saved.is_on_disk() {
+            true => Ok(()),
+            false => self.save(),
+        }
+    }
+
+    fn save(&self) -> Result<(), SystemException> {
+        let service = self.service.upgrade().ok_or(crate::problem::GONE)?;
+        let row = || {
+            let held = self.held();
+            Ok(Any::new(notify_store::Filter {
+                grammar: self.grammar.name().to_owned(),
+                maps: self.default.is_some(),
+                default_value: self.default.clone().unwrap_or_default(),
+                last: held.last,
+                constraints: held
+                    .constraints
+                    .iter()
+                    .map(|one| one.mapping_info())
+                    .collect(),
+            }))
+        };
+        let place = (Kind::Filter as u8, self.id);
+        self.saved.save(service.keeper(), place, true, row)?;
+        Ok(())
     }
 
     /// Reports whether one of the constraints is true of an event. A filter without constraints matches nothing.
@@ -157,6 +215,12 @@ impl FilterObject {
         }
         let after = Arc::new(held);
         *self.held.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&after);
+        if self.saved.is_on_disk()
+            && let Err(exception) = self.save()
+        {
+            *self.held.write().unwrap_or_else(PoisonError::into_inner) = before;
+            return Err(exception.into());
+        }
         drop(turn);
         self.tell(&before, &after);
         Ok(done)
@@ -190,6 +254,8 @@ impl FilterObject {
     pub(super) fn end(&self) -> Result<(), SystemException> {
         let service = self.service.upgrade().ok_or(crate::problem::GONE)?;
         service.remove_filter(self.id)?;
+        let place = (Kind::Filter as u8, self.id);
+        self.saved.remove(service.keeper(), place);
         let turn = self.changing.lock();
         let _turn = turn.unwrap_or_else(PoisonError::into_inner);
         let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);

@@ -20,6 +20,7 @@ use crate::properties::Level;
 use crate::quality::{Owner, Quality};
 use crate::service::{Kind, Service};
 use crate::side::Side;
+use crate::store::Saved;
 use crate::types::Types;
 
 /// A proxy to which a supplier connects.
@@ -35,6 +36,7 @@ pub(crate) struct ProxyConsumer {
     pub(super) quality: Quality,
     pub(super) filters: Attached,
     pub(crate) types: Types,
+    pub(super) saved: Saved,
     pub(super) pulling: Pulling,
 }
 
@@ -60,13 +62,12 @@ impl ProxyConsumer {
         let channel = admin.channel()?;
         channel.add_proxy()?;
         let made = ProxyConsumer::new(&service, admin, service.next(), form, style);
-        if made.is_err() {
-            channel.forget_proxy();
-        }
-        made
+        let proxy = made.inspect_err(|_| channel.forget_proxy())?;
+        proxy.changed().inspect_err(|_| proxy.end(false))?;
+        Ok(proxy)
     }
 
-    fn new(
+    pub(super) fn new(
         service: &Arc<Service>,
         admin: &Arc<SupplierAdmin>,
         id: Result<i32, SystemException>,
@@ -87,6 +88,7 @@ impl ProxyConsumer {
             quality: Quality::new(service.support(), Level::Proxy, values),
             filters: Attached::new(&service.home()),
             types: Types::of(admin.types.list()),
+            saved: Saved::default(),
             pulling: Pulling::default(),
             service: weak,
         });
@@ -96,7 +98,6 @@ impl ProxyConsumer {
         match proxy.serve(service) {
             Ok(reference) => {
                 let _ = proxy.reference.set(reference);
-                proxy.changed()?;
                 Ok(proxy)
             }
             Err(exception) => {
@@ -180,7 +181,8 @@ impl ProxyConsumer {
         }
         channel.add_source(me);
         self.link.inform(&service, &self.me);
-        Ok(self.changed()?)
+        // Not connected for good, it is not connected at all.
+        Ok(self.changed().inspect_err(|_| self.end(false))?)
     }
 
     /// Takes events from the supplier: those that pass the filters go on to the consumers.
@@ -205,18 +207,27 @@ impl ProxyConsumer {
         events: impl IntoIterator<Item = Body>,
     ) -> Result<(), SystemException> {
         let admin = self.admin.upgrade().ok_or(GONE)?;
-        for body in events {
+        let passing = events.into_iter().filter_map(|body| {
             let event = channel.event(body);
             let passes = both(
                 admin.operator,
                 || admin.filters.passes(&event),
                 || self.filters.passes(&event),
             );
-            if passes {
-                channel.publish(&event)?;
+            passes.then_some(event)
+        });
+        if !channel.has_store() {
+            passing.for_each(|event| channel.publish(&event));
+            return Ok(());
+        }
+        let passing: Vec<_> = passing.collect();
+        match channel.keeper_of(&passing) {
+            Some(keeper) => channel.publish_kept(&keeper, &passing),
+            None => {
+                passing.iter().for_each(|event| channel.publish(event));
+                Ok(())
             }
         }
-        Ok(())
     }
 
     pub(super) fn suspend(&self) -> Result<(), Refused> {
@@ -235,9 +246,9 @@ impl ProxyConsumer {
         if self.link.form == Form::Event && self.link.phase() == Phase::New {
             return Err(crate::problem::not_connected());
         }
-        let call_peer = self.service()?.settings.disconnect_callbacks;
-        self.end(call_peer);
-        Ok(())
+        let service = self.service()?;
+        self.end(service.settings.disconnect_callbacks);
+        service.flush()
     }
 
     /// Ends the proxy for good.
@@ -258,6 +269,8 @@ impl ProxyConsumer {
             channel.forget_proxy();
         }
         if let Some(service) = service {
+            let place = (Kind::Proxy as u8, self.id);
+            self.saved.remove(service.keeper.as_ref(), place);
             service.deactivate(Kind::Proxy, self.id);
         }
     }
@@ -294,7 +307,7 @@ impl Pulls for ProxyConsumer {
     }
 
     fn is_persistent(&self) -> bool {
-        self.quality.is_persistent()
+        ProxyConsumer::is_persistent(self)
     }
 
     fn take(&self, events: Vec<Body>) {
@@ -315,7 +328,7 @@ impl Pulls for ProxyConsumer {
 
 impl Owner for ProxyConsumer {
     fn changed(&self) -> Result<(), SystemException> {
-        Ok(())
+        self.save()
     }
 }
 

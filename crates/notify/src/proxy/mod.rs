@@ -5,6 +5,7 @@ mod consumer_servant;
 mod farewell;
 mod link;
 mod peer;
+mod persistent;
 mod pulling;
 mod push_sink;
 mod supplier;

@@ -13,8 +13,8 @@ use crate::cos_notify_comm::{
     StructuredPullSupplierRef, StructuredPushConsumerRef, StructuredPushSupplierRef,
     notify_publish, notify_subscribe, sequence_push_consumer, structured_push_consumer,
 };
-use crate::event::Event;
 use crate::side::Side;
+use crate::store::Item;
 
 /// A connected supplier or consumer.
 #[derive(Clone)]
@@ -63,16 +63,20 @@ impl Failure {
 
 impl Peer {
     /// Pushes events to a consumer: one, or to a consumer of sequences any number.
-    pub(crate) fn push(&self, events: &[std::sync::Arc<Event>]) -> Result<(), Failure> {
+    pub(crate) fn push(&self, events: &[Item]) -> Result<(), Failure> {
         let reference = || self.reference.clone();
         match self.form {
             Form::Event | Form::Any => {
                 let consumer = PushConsumerRef::from_ref(reference());
                 for event in events {
-                    consumer.push(event.as_any()).map_err(|error| match error {
-                        push_consumer::PushError::Disconnected(_) => Failure::Disconnected,
-                        push_consumer::PushError::System(exception) => Failure::System(exception),
-                    })?;
+                    consumer
+                        .push(event.event.as_any())
+                        .map_err(|error| match error {
+                            push_consumer::PushError::Disconnected(_) => Failure::Disconnected,
+                            push_consumer::PushError::System(exception) => {
+                                Failure::System(exception)
+                            }
+                        })?;
                 }
                 Ok(())
             }
@@ -80,7 +84,7 @@ impl Peer {
                 use structured_push_consumer::PushStructuredEventError as Error;
                 let consumer = StructuredPushConsumerRef::from_ref(reference());
                 for event in events {
-                    let sent = consumer.push_structured_event(event.as_structured());
+                    let sent = consumer.push_structured_event(event.event.as_structured());
                     sent.map_err(|error| match error {
                         Error::Disconnected(_) => Failure::Disconnected,
                         Error::System(exception) => Failure::System(exception),
@@ -93,7 +97,7 @@ impl Peer {
                 let consumer = SequencePushConsumerRef::from_ref(reference());
                 let batch: Vec<_> = events
                     .iter()
-                    .map(|one| one.as_structured().clone())
+                    .map(|one| one.event.as_structured().clone())
                     .collect();
                 consumer
                     .push_structured_events(&batch)

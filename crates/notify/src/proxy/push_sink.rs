@@ -6,8 +6,8 @@ use std::sync::{Arc, Weak};
 use oxorb_delivery::{Outcome, Release, Sink};
 
 use super::peer::{Failure, Peer};
-use crate::event::Event;
 use crate::service::Service;
+use crate::store::Item;
 
 /// Proxy that events are pushed from.
 pub(super) trait Pushes: Send + Sync {
@@ -35,11 +35,16 @@ impl<P: Pushes> PushSink<P> {
         }
     }
 
-    fn failed(&self, proxy: &P, service: &Service, failure: Failure) -> Outcome {
+    fn failed(&self, proxy: &P, service: &Service, failure: Failure, events: &[Item]) -> Outcome {
         let settings = &service.settings;
-        // A consumer that is connected for good may come back under the same reference.
+        // A consumer that is connected for good may come back under the same reference, and gets persistent events whatever
+        // it answers.
         if proxy.is_persistent() {
-            return Outcome::Retry(settings.retry);
+            let kept = events.iter().any(|item| item.slip.is_some());
+            return match kept || failure.is_gone() || failure.is_unreachable() {
+                true => Outcome::Retry(settings.retry),
+                false => Outcome::Failed,
+            };
         }
         if failure.is_gone() {
             return Outcome::Gone;
@@ -60,8 +65,8 @@ impl<P: Pushes> PushSink<P> {
     }
 }
 
-impl<P: Pushes> Sink<Arc<Event>> for PushSink<P> {
-    fn deliver(&self, events: &[Arc<Event>]) -> Outcome {
+impl<P: Pushes> Sink<Item> for PushSink<P> {
+    fn deliver(&self, events: &[Item]) -> Outcome {
         let Some(proxy) = self.proxy.upgrade() else {
             return Outcome::Gone;
         };
@@ -71,9 +76,11 @@ impl<P: Pushes> Sink<Arc<Event>> for PushSink<P> {
         match peer.push(events) {
             Ok(()) => {
                 self.unreachable.store(0, Ordering::Relaxed);
+                let slips = events.iter().filter_map(|item| item.slip.as_ref());
+                slips.for_each(|slip| slip.settle());
                 Outcome::Delivered
             }
-            Err(failure) => self.failed(&*proxy, &service, failure),
+            Err(failure) => self.failed(&*proxy, &service, failure, events),
         }
     }
 

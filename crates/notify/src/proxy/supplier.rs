@@ -1,9 +1,9 @@
 //! Proxies to which consumers connect.
 
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, Weak};
 
-use oxorb::{Any, CompletionStatus, Interface, Ref, SystemException, minor};
+use oxorb::{CompletionStatus, Interface, Ref, SystemException, minor};
 use oxorb_delivery::{Attributes, Order, Outlet, PullError, Qos, WhenFull};
 
 use super::link::{Informed, Link, Phase, Refused};
@@ -22,6 +22,7 @@ use crate::properties::{Level, Name};
 use crate::quality::{Owner, Quality};
 use crate::service::{Kind, Service};
 use crate::side::Side;
+use crate::store::{Item, Saved, Slip};
 use crate::types::Types;
 
 /// A proxy to which a consumer connects.
@@ -39,8 +40,11 @@ pub(crate) struct ProxySupplier {
     pub(super) priority_filter: MappingSlot,
     pub(super) lifetime_filter: MappingSlot,
     pub(crate) types: Types,
+    pub(super) saved: Saved,
     /// While a consumer is connected.
-    outlet: RwLock<Option<Outlet<Arc<Event>>>>,
+    outlet: RwLock<Option<Outlet<Item>>>,
+    /// Slips of what was pulled last: the consumer has it when it asks for more.
+    pulled: Mutex<Vec<Arc<Slip>>>,
     /// Priority and timeout of events that have none, as the properties say.
     priority: AtomicI64,
     timeout: AtomicI64,
@@ -56,13 +60,12 @@ impl ProxySupplier {
         let channel = admin.channel()?;
         channel.add_proxy()?;
         let made = ProxySupplier::new(&service, admin, service.next(), form, style);
-        if made.is_err() {
-            channel.forget_proxy();
-        }
-        made
+        let proxy = made.inspect_err(|_| channel.forget_proxy())?;
+        proxy.changed().inspect_err(|_| proxy.end(false))?;
+        Ok(proxy)
     }
 
-    fn new(
+    pub(super) fn new(
         service: &Arc<Service>,
         admin: &Arc<ConsumerAdmin>,
         id: Result<i32, SystemException>,
@@ -85,7 +88,9 @@ impl ProxySupplier {
             priority_filter: MappingSlot::default(),
             lifetime_filter: MappingSlot::default(),
             types: Types::of(admin.types.list()),
+            saved: Saved::default(),
             outlet: RwLock::default(),
+            pulled: Mutex::default(),
             priority: AtomicI64::new(0),
             timeout: AtomicI64::new(0),
             service: weak,
@@ -96,7 +101,6 @@ impl ProxySupplier {
         match proxy.serve(service) {
             Ok(reference) => {
                 let _ = proxy.reference.set(reference);
-                proxy.changed()?;
                 Ok(proxy)
             }
             Err(exception) => {
@@ -184,10 +188,11 @@ impl ProxySupplier {
             }
         }
         self.link.inform(&service, &self.me);
-        Ok(self.changed()?)
+        // Not connected for good, it is not connected at all.
+        Ok(self.changed().inspect_err(|_| self.end(false))?)
     }
 
-    fn open(&self, channel: &Channel) -> Result<Outlet<Arc<Event>>, Refused> {
+    fn open(&self, channel: &Channel) -> Result<Outlet<Item>, Refused> {
         let qos = self.queue(channel);
         let opened = match self.style {
             Style::Push => channel
@@ -244,7 +249,7 @@ impl ProxySupplier {
         }
     }
 
-    fn outlet(&self) -> Option<Outlet<Arc<Event>>> {
+    fn outlet(&self) -> Option<Outlet<Item>> {
         self.outlet
             .read()
             .unwrap_or_else(PoisonError::into_inner)
@@ -267,35 +272,65 @@ impl ProxySupplier {
                 || admin.filters.passes(event),
                 || self.filters.passes(event),
             );
-        if !wanted {
-            return None;
-        }
-        let mapped = |own: &MappingSlot, of_admin: &MappingSlot| -> Option<Any> {
-            own.map(event).or_else(|| of_admin.map(event))
+        wanted.then(|| self.attributes(event, times))
+    }
+
+    /// Returns the attributes with which this consumer gets an event.
+    pub(super) fn attributes(&self, event: &Event, times: &Times) -> Attributes {
+        let admin = self.admin.upgrade();
+        let mapped = |own: &MappingSlot, of_admin: fn(&ConsumerAdmin) -> &MappingSlot| {
+            let of_admin = || of_admin(admin.as_deref()?).map(event);
+            own.map(event).or_else(of_admin)
         };
-        let priority = mapped(&self.priority_filter, &admin.priority_filter);
+        let priority = mapped(&self.priority_filter, |admin| &admin.priority_filter);
         let priority = priority.and_then(|value| value.get::<i16>().ok().flatten());
-        let lifetime = mapped(&self.lifetime_filter, &admin.lifetime_filter);
+        let lifetime = mapped(&self.lifetime_filter, |admin| &admin.lifetime_filter);
         let lifetime = lifetime.and_then(|value| value.get::<u64>().ok().flatten());
         let lifetime = lifetime.map(|time| i64::try_from(time).unwrap_or(i64::MAX));
         let header = event.header.mapped(priority, lifetime);
         let default = self.priority.load(Ordering::Relaxed) as i16;
-        Some(event.attributes(
+        event.attributes(
             &header,
             default,
             self.timeout.load(Ordering::Relaxed),
             times,
-        ))
+        )
     }
 
-    pub(crate) fn offer(&self, event: &Arc<Event>, attributes: &Attributes) {
+    /// Offers an event, with its slip if the store has it.
+    pub(crate) fn offer(
+        &self,
+        event: &Arc<Event>,
+        slip: Option<Arc<Slip>>,
+        attributes: &Attributes,
+    ) {
         if let Some(outlet) = self.outlet() {
-            outlet.offer(event, attributes);
+            let item = Item {
+                event: Arc::clone(event),
+                slip,
+            };
+            outlet.offer(&item, attributes);
         }
     }
 
-    /// Takes an event for a consumer that pulls; `None` if none waits within the time allowed.
+    /// Takes an event for a consumer that pulls, which thereby says that it has the ones before; `None` if none waits
+    /// within the time allowed.
     pub(super) fn take(&self, wait: bool) -> Result<Option<Arc<Event>>, PullFailure> {
+        self.has_pulled();
+        self.next_event(wait)
+    }
+
+    /// Notes that the consumer has what it pulled before.
+    pub(super) fn has_pulled(&self) {
+        let pulled = std::mem::take(&mut *self.pulled());
+        drop(pulled);
+    }
+
+    fn pulled(&self) -> MutexGuard<'_, Vec<Arc<Slip>>> {
+        self.pulled.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn next_event(&self, wait: bool) -> Result<Option<Arc<Event>>, PullFailure> {
         let outlet = self.outlet().ok_or(PullFailure::Disconnected)?;
         let taken = match wait {
             false => outlet.try_pull(),
@@ -305,16 +340,16 @@ impl ProxySupplier {
             },
         };
         match taken {
-            Ok(event) => Ok(Some(event)),
+            Ok(item) => {
+                self.pulled().extend(item.slip);
+                Ok(Some(item.event))
+            }
             Err(PullError::Empty) => Ok(None),
             Err(PullError::Detached) => Err(PullFailure::Disconnected),
         }
     }
 
-    fn wait_for(
-        &self,
-        outlet: &Outlet<Arc<Event>>,
-    ) -> Result<Result<Arc<Event>, PullError>, PullFailure> {
+    fn wait_for(&self, outlet: &Outlet<Item>) -> Result<Result<Item, PullError>, PullFailure> {
         let channel = self.channel()?;
         let limits = self.service()?.limits().clone();
         let more = |waiting: usize| (waiting < limits.blocked_pulls).then_some(waiting + 1);
@@ -353,9 +388,9 @@ impl ProxySupplier {
         if self.link.form == Form::Event && self.link.phase() == Phase::New {
             return Err(crate::problem::not_connected());
         }
-        let call_peer = self.service()?.settings.disconnect_callbacks;
-        self.end(call_peer);
-        Ok(())
+        let service = self.service()?;
+        self.end(service.settings.disconnect_callbacks);
+        service.flush()
     }
 
     /// Ends the proxy for good.
@@ -383,6 +418,8 @@ impl ProxySupplier {
             channel.forget_proxy();
         }
         if let Some(service) = service {
+            let place = (Kind::Proxy as u8, self.id);
+            self.saved.remove(service.keeper.as_ref(), place);
             service.deactivate(Kind::Proxy, self.id);
         }
     }
@@ -426,7 +463,7 @@ impl Pushes for ProxySupplier {
     }
 
     fn is_persistent(&self) -> bool {
-        self.quality.is_persistent()
+        ProxySupplier::is_persistent(self)
     }
 
     fn lose(&self) {
@@ -437,7 +474,7 @@ impl Pushes for ProxySupplier {
 impl Owner for ProxySupplier {
     fn changed(&self) -> Result<(), SystemException> {
         self.apply();
-        Ok(())
+        self.save()
     }
 }
 

@@ -19,6 +19,7 @@ use crate::cos_notify_filter::filter_factory::{CreateFilterError, CreateMappingF
 use crate::cos_notify_filter::{
     FilterFactory, FilterFactoryRef, FilterRef, InvalidGrammar, MappingFilterRef,
 };
+use crate::notify_ext;
 use crate::problem::{GONE, too_many};
 use crate::properties::{Level, Values};
 
@@ -31,7 +32,8 @@ impl Service {
         let factory = Arc::new(Factory(Arc::downgrade(self)));
         let filters = Arc::clone(&factory);
         let filters = self.activate::<FilterFactoryRef, _>(Kind::FilterFactory, 0, filters)?;
-        let channels = self.activate::<EventChannelFactoryRef, _>(Kind::Factory, 0, factory)?;
+        let channels =
+            self.activate::<notify_ext::EventChannelFactoryRef, _>(Kind::Factory, 0, factory)?;
         let _ = self.filter_factory.set(filters);
         let _ = self.factory.set(channels.clone());
         Ok(EventChannelFactoryRef::from_ref(channels))
@@ -60,7 +62,23 @@ impl Service {
                 _ => SystemException::bad_param(0, CompletionStatus::No),
             })?;
         names.insert(name.to_owned(), id);
+        drop(names);
+        if let Some(channel) = self.channels().get(&id).cloned() {
+            channel.set_name(name)?;
+        }
         made.ok_or(GONE)
+    }
+}
+
+impl Service {
+    /// Returns the channels that the application named.
+    pub(crate) fn named(&self) -> Vec<(String, EventChannelRef)> {
+        let channels: Vec<_> = self.channels().values().cloned().collect();
+        let named = channels.iter().filter_map(|channel| {
+            let reference = channel.reference().ok()?;
+            Some((channel.name()?.to_owned(), reference))
+        });
+        named.collect()
     }
 }
 
@@ -88,6 +106,10 @@ impl EventChannelFactory for Factory {
             return Err(too_many(minor::imp_limit::EVENT_CHANNELS).into());
         }
         let channel = Channel::create(&service, service.next()?, values, administration)?;
+        let made = crate::quality::Owner::changed(&*channel);
+        made.inspect_err(|_| {
+            let _ = channel.end();
+        })?;
         Ok((Some(channel.reference()?), channel.id))
     }
 
@@ -101,6 +123,39 @@ impl EventChannelFactory for Factory {
     ) -> Result<Option<EventChannelRef>, GetEventChannelError> {
         let channel = self.service()?.channels().get(&id).cloned();
         Ok(Some(channel.ok_or(ChannelNotFound {})?.reference()?))
+    }
+}
+
+impl notify_ext::ReconnectionRegistry for Factory {
+    fn register_callback(
+        &self,
+        reconnection: Option<&notify_ext::ReconnectionCallbackRef>,
+    ) -> oxorb::Result<notify_ext::ReconnectionId> {
+        self.service()?.register(reconnection)
+    }
+
+    fn unregister_callback(&self, id: notify_ext::ReconnectionId) -> oxorb::Result<()> {
+        self.service()?.unregister(id)
+    }
+
+    fn is_alive(&self) -> oxorb::Result<bool> {
+        Ok(true)
+    }
+}
+
+impl notify_ext::EventChannelFactory for Factory {
+    fn destroy(&self) -> oxorb::Result<()> {
+        let service = self.service()?;
+        let channels: Vec<_> = service.channels().values().cloned().collect();
+        for channel in channels {
+            // It may end at the same time.
+            let _ = channel.end();
+        }
+        service.flush()
+    }
+
+    fn save_topology(&self) -> oxorb::Result<()> {
+        self.service()?.flush()
     }
 }
 

@@ -2,6 +2,8 @@
 
 mod factory;
 mod objects;
+mod registry;
+mod restore;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
@@ -20,9 +22,11 @@ use crate::cos_notify_filter::{FilterFactoryRef, FilterRef, MappingFilterRef};
 use crate::filter::{FilterObject, Home};
 use crate::problem::{GONE, too_many};
 use crate::properties::Support;
+use crate::store::Keeper;
 use crate::{Error, Limits, Settings};
 
-pub(crate) use objects::Kind;
+pub(crate) use crate::kind::Kind;
+use registry::Registry;
 
 /// Timers of all channels together: one for each outlet that paces, retries or waits for a start time.
 const TIMERS: usize = 65_536;
@@ -32,6 +36,12 @@ pub(crate) trait Hosted: Send + Sync {
     fn reference(&self) -> Result<EventChannelRef, SystemException>;
 
     fn counts(&self) -> Counts;
+
+    fn set_name(&self, name: &str) -> Result<(), SystemException>;
+
+    fn name(&self) -> Option<&str>;
+
+    fn end(&self) -> Result<(), SystemException>;
 
     /// Ends what runs for the channel, within this time, and calls nobody.
     fn stop(&self, limit: Duration);
@@ -45,12 +55,15 @@ pub(crate) struct Service {
     number: u64,
     last: AtomicI32,
     last_filter: AtomicI32,
+    /// `None`: what the service holds ends with the process.
+    pub(crate) keeper: Option<Arc<Keeper>>,
     channels: Mutex<BTreeMap<i32, Arc<dyn Hosted>>>,
     /// Held while a channel is made, so that no more are made than may be.
     creating: Mutex<()>,
     /// Channels that the application named.
     names: Mutex<BTreeMap<String, i32>>,
     filters: Mutex<BTreeMap<i32, Arc<FilterObject>>>,
+    registry: Registry,
     factory: OnceLock<Ref>,
     filter_factory: OnceLock<Ref>,
     timers: Timers,
@@ -61,7 +74,12 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    pub(crate) fn new(poa: Poa, number: u64, settings: Settings) -> Result<Service, Error> {
+    pub(crate) fn new(
+        poa: Poa,
+        number: u64,
+        settings: Settings,
+        keeper: Option<Arc<Keeper>>,
+    ) -> Result<Service, Error> {
         let clock = Plan::reactive().clock;
         let timers = Timers::start("oxorb-event-timers", clock, TIMERS, None);
         let timers = timers.map_err(|error| Error::Threads(Box::new(error)))?;
@@ -85,10 +103,12 @@ impl Service {
             number,
             last: AtomicI32::new(0),
             last_filter: AtomicI32::new(0),
+            keeper,
             channels: Mutex::default(),
             creating: Mutex::default(),
             names: Mutex::default(),
             filters: Mutex::default(),
+            registry: Registry::default(),
             factory: OnceLock::new(),
             filter_factory: OnceLock::new(),
             updates: Dispatcher::start(updates).map_err(|error| Error::Threads(Box::new(error)))?,
@@ -102,7 +122,7 @@ impl Service {
     }
 
     pub(crate) fn support(&self) -> Support {
-        Support::of(&self.settings.limits, false)
+        Support::of(&self.settings.limits, self.keeper.is_some())
     }
 
     /// Starts a thread of the ORB.
@@ -144,9 +164,23 @@ impl Service {
 
     /// Ends all channels without a word to the peers: the service ends with its ORB.
     pub(crate) fn stop(&self) {
+        if let Some(keeper) = &self.keeper {
+            keeper.close();
+        }
         let channels = std::mem::take(&mut *self.channels());
         for channel in channels.values() {
             channel.stop(self.settings.call_timeout);
+        }
+        if let Some(keeper) = &self.keeper {
+            keeper.end();
+        }
+    }
+
+    /// Returns when all that was removed from the store is, for an operation that ends something.
+    pub(crate) fn flush(&self) -> Result<(), SystemException> {
+        match &self.keeper {
+            Some(keeper) if !keeper.is_closing() => keeper.flush(),
+            _ => Ok(()),
         }
     }
 
@@ -156,7 +190,16 @@ impl Service {
         let last = self
             .last
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
-        Ok(last.map_err(|_| too_many(minor::imp_limit::EVENT_PROXIES))? + 1)
+        let id = last.map_err(|_| too_many(minor::imp_limit::EVENT_PROXIES))? + 1;
+        self.reserve("last", id)?;
+        Ok(id)
+    }
+
+    fn reserve(&self, what: &'static str, id: i32) -> Result<(), SystemException> {
+        match &self.keeper {
+            Some(keeper) => keeper.reserve(what, id),
+            None => Ok(()),
+        }
     }
 
     /// Starts the threads of a channel.
@@ -221,15 +264,32 @@ impl Service {
             .last_filter
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
         let id = last.map_err(|_| full)? + 1;
+        self.reserve("last filter", id)?;
         let mapping = default.is_some();
         let filter = Arc::new(FilterObject::new(&self.home(), id, grammar, default));
         filters.insert(id, Arc::clone(&filter));
         drop(filters);
-        let activated = match mapping {
+        let activated = self.serve_filter(id, mapping, filter);
+        activated.inspect_err(|_| drop(self.filters().remove(&id)))
+    }
+
+    /// Returns the id of the service's own filter that a reference leads to.
+    fn filter_id(&self, reference: &Ref) -> Option<i32> {
+        let reference = ObjectRef::from_ref(reference.clone());
+        let (kind, id) = self.object(&self.poa.reference_to_id(&reference).ok()?)?;
+        (kind == Kind::Filter).then_some(id)
+    }
+
+    fn serve_filter(
+        &self,
+        id: i32,
+        mapping: bool,
+        filter: Arc<FilterObject>,
+    ) -> Result<Ref, SystemException> {
+        match mapping {
             true => self.activate::<MappingFilterRef, _>(Kind::Filter, id, filter),
             false => self.activate::<FilterRef, _>(Kind::Filter, id, filter),
-        };
-        activated.inspect_err(|_| drop(self.filters().remove(&id)))
+        }
     }
 
     /// Returns the service as filters see it.
@@ -244,20 +304,17 @@ impl Home for Service {
         &self.settings
     }
 
+    fn keeper(&self) -> Option<&Arc<Keeper>> {
+        self.keeper.as_ref()
+    }
+
     fn bounded(&self, reference: &Ref) -> Ref {
         reference.with_timeout(self.settings.call_timeout)
     }
 
     fn own_filter(&self, reference: &Ref) -> Option<Arc<FilterObject>> {
-        let id = self
-            .poa
-            .reference_to_id(&ObjectRef::from_ref(reference.clone()))
-            .ok()?;
-        let (kind, id) = self.object(&id)?;
-        match kind {
-            Kind::Filter => self.filters().get(&id).cloned(),
-            _ => None,
-        }
+        let id = self.filter_id(reference)?;
+        self.filters().get(&id).cloned()
     }
 
     fn remove_filter(&self, id: i32) -> Result<(), SystemException> {

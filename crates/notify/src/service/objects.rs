@@ -5,18 +5,8 @@ use std::sync::Arc;
 use oxorb::{ObjectId, Ref, ServedBy, SystemException};
 
 use super::Service;
+use crate::kind::Kind;
 use crate::problem::GONE;
-
-/// Kind of an object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Factory = 0,
-    FilterFactory = 1,
-    Channel = 2,
-    Admin = 3,
-    Proxy = 4,
-    Filter = 5,
-}
 
 const KINDS: [Kind; 6] = [
     Kind::Factory,

@@ -3,6 +3,7 @@
 mod fronts;
 mod limits;
 mod peers;
+mod persistent;
 mod properties;
 mod pulls;
 mod races;

@@ -77,6 +77,7 @@ minors! {
         OXORB 17 EVENT_QUEUE: "the event channel's queue is full and it rejects new events", "push more slowly, raise MaxQueueLength of the channel, or set RejectNewEvents to false";
         OXORB 18 EVENT_PULLS: "as many pulls wait for an event as the event service lets wait", "use try_pull, or raise Limits::blocked_pulls of the service";
         OXORB 19 EVENT_CALLBACKS: "the event service holds as many callbacks as it may", "unregister unused ones, or raise Limits::callbacks of the service";
+        OXORB 20 EVENT_STORE: "the event service keeps as many octets of persistent events as it may", "let consumers that are connected for good take their events or disconnect, or raise Limits::stored_octets of the service";
         OXORB 7 SCHEDULED: "the scheduling service holds as many operations or dependencies as it may", "raise --max-operations or --max-dependencies of the service";
     }
     PersistStore persist_store {

@@ -1,0 +1,166 @@
+//! What outlives the process: the channel itself, and events on their way through it.
+
+use std::sync::{Arc, PoisonError};
+
+use oxorb::{Any, Orb, SystemException};
+use oxorb_delivery::Attributes;
+
+use super::Channel;
+use crate::admin::{Admin, ConsumerAdmin, SupplierAdmin};
+use crate::cos_notify_channel_admin::InterFilterGroupOperator;
+use crate::event::{Event, Times};
+use crate::notify_store;
+use crate::properties::Name;
+use crate::proxy::ProxySupplier;
+use crate::quality::Owner as _;
+use crate::service::Service;
+use crate::store::{Keeper, Slip};
+
+/// One event with the consumers that want it.
+struct Routed {
+    event: Arc<Event>,
+    wanted: Vec<(Arc<ProxySupplier>, Attributes)>,
+    /// Those of them that get it after a restart, too.
+    owing: Vec<i32>,
+}
+
+impl Channel {
+    /// Whether the channel is made anew after a restart.
+    pub(crate) fn is_persistent(&self) -> bool {
+        self.quality.is_persistent()
+    }
+
+    /// Binds the channel to a key for good.
+    pub(crate) fn set_name(&self, name: &str) -> Result<(), SystemException> {
+        let _ = self.name.set(name.to_owned());
+        self.changed()
+    }
+
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.name.get().map(String::as_str)
+    }
+
+    pub(super) fn row(&self) -> Any {
+        let administration = self.administration.lock();
+        Any::new(notify_store::Channel {
+            name: self.name.get().cloned().unwrap_or_default(),
+            qos: self.quality.properties(),
+            administration: administration
+                .unwrap_or_else(PoisonError::into_inner)
+                .properties(),
+        })
+    }
+
+    /// Makes an admin of the store anew.
+    pub(crate) fn restore_admin(
+        self: &Arc<Self>,
+        service: &Arc<Service>,
+        orb: &Orb,
+        id: i32,
+        row: &notify_store::Admin,
+    ) -> Result<(), SystemException> {
+        let operator = match row.is_or {
+            true => InterFilterGroupOperator::OrOp,
+            false => InterFilterGroupOperator::AndOp,
+        };
+        let is_default = row.is_default;
+        if row.consumers {
+            let admin: Arc<ConsumerAdmin> = Admin::create(service, self, id, operator, is_default)?;
+            let mut admins = self.admins();
+            if is_default {
+                admins.default_consumers = Some(id);
+            }
+            admins.consumers.insert(id, Arc::clone(&admin));
+            drop(admins);
+            return admin.restore(orb, &row.has);
+        }
+        let admin: Arc<SupplierAdmin> = Admin::create(service, self, id, operator, is_default)?;
+        let mut admins = self.admins();
+        if is_default {
+            admins.default_suppliers = Some(id);
+        }
+        admins.suppliers.insert(id, Arc::clone(&admin));
+        drop(admins);
+        admin.restore(orb, &row.has)
+    }
+
+    pub(crate) fn consumer_admin(&self, id: i32) -> Option<Arc<ConsumerAdmin>> {
+        self.admins().consumers.get(&id).cloned()
+    }
+
+    pub(crate) fn supplier_admin(&self, id: i32) -> Option<Arc<SupplierAdmin>> {
+        self.admins().suppliers.get(&id).cloned()
+    }
+
+    pub(crate) fn has_store(&self) -> bool {
+        let service = self.service.upgrade();
+        service.is_some_and(|service| service.keeper.is_some())
+    }
+
+    /// Returns the store if it is to have some of these events.
+    pub(crate) fn keeper_of(&self, events: &[Arc<Event>]) -> Option<Arc<Keeper>> {
+        let service = self.service.upgrade()?;
+        let keeper = service.keeper.as_ref()?;
+        let default = self.quality.values().is_set(Name::EventReliability, 1);
+        let keeps = |event: &Arc<Event>| event.header.persistent.unwrap_or(default);
+        events.iter().any(keeps).then(|| Arc::clone(keeper))
+    }
+
+    /// Offers events to all consumers that want them, persistent ones after they were written for consumers that are
+    /// connected for good. Nobody gets any of them if that fails.
+    pub(crate) fn publish_kept(
+        &self,
+        keeper: &Keeper,
+        events: &[Arc<Event>],
+    ) -> Result<(), SystemException> {
+        let times = Times::new(self.dispatcher.plan().clock.now());
+        let default = self.quality.values().is_set(Name::EventReliability, 1);
+        let routes = self.routes();
+        let routed: Vec<Routed> = events
+            .iter()
+            .map(|event| {
+                let wants = |route: &Arc<ProxySupplier>| {
+                    let attributes = route.wants(event, &times)?;
+                    Some((Arc::clone(route), attributes))
+                };
+                let wanted: Vec<_> = routes.iter().filter_map(wants).collect();
+                let keeps = event.header.persistent.unwrap_or(default);
+                let owing = wanted.iter().map(|(route, _)| route);
+                let owing = owing.filter(|route| keeps && route.is_persistent());
+                Routed {
+                    owing: owing.map(|route| route.id).collect(),
+                    event: Arc::clone(event),
+                    wanted,
+                }
+            })
+            .collect();
+        let stored: Vec<(Any, Vec<i32>)> = routed
+            .iter()
+            .filter(|one| !one.owing.is_empty())
+            .map(|one| (one.event.body.to_any(), one.owing.clone()))
+            .collect();
+        let mut kept = match stored.is_empty() {
+            true => Vec::new(),
+            false => keeper.keep(stored, times.utc)?,
+        }
+        .into_iter();
+        for one in &routed {
+            let kept = match one.owing.is_empty() {
+                true => None,
+                false => kept.next(),
+            };
+            for (route, attributes) in &one.wanted {
+                let owes = one.owing.contains(&route.id);
+                let slip = kept.as_ref().filter(|_| owes);
+                let slip = slip.map(|kept| Slip::new(kept, route.id));
+                route.offer(&one.event, slip, attributes);
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes an event of the store again.
+    pub(crate) fn event_of(&self, any: &Any) -> Option<Arc<Event>> {
+        Some(self.event(crate::event::Body::of(any)?))
+    }
+}

@@ -1,0 +1,14 @@
+//! Kinds of objects, in object ids and in the store.
+
+/// Kind of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Factory = 0,
+    FilterFactory = 1,
+    Channel = 2,
+    Admin = 3,
+    Proxy = 4,
+    Filter = 5,
+    /// Callback of the reconnection registry: a row of the store alone.
+    Callback = 6,
+}

@@ -1,0 +1,294 @@
+//! The store of a service that runs.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use oxorb::{Any, Codec, CompletionStatus, Orb, SystemException, ThreadPurpose, minor};
+use oxorb_store::Database;
+use redb::{ReadableDatabase as _, ReadableTable as _};
+
+use super::slip::Kept;
+use super::writer::Writer;
+use super::{Change, EVENTS, META, OBJECTS, SLIPS, Store};
+use crate::problem::too_many;
+
+/// Ids that are reserved with one write, so that none is given twice although a service was killed.
+const IDS: i32 = 1024;
+
+/// Octets that an event takes in the store besides its own: two keys, a slip, and what pages waste.
+const OVERHEAD: u64 = 128;
+
+/// Store of a service that runs.
+pub(crate) struct Keeper {
+    database: Arc<Database>,
+    writer: Arc<Writer>,
+    /// Disconnected when the thread of the writer has ended.
+    ended: Mutex<Option<Receiver<()>>>,
+    me: Weak<Keeper>,
+    patience: Duration,
+    /// Most octets of events, and those that there are.
+    most: u64,
+    octets: AtomicU64,
+    next: AtomicU64,
+    /// What was stored is being made anew: nothing is written.
+    restoring: AtomicBool,
+    /// The service ends: what is left stays for the next one.
+    closing: AtomicBool,
+    failure: Arc<Mutex<Option<Arc<redb::Error>>>>,
+}
+
+/// An event that was not delivered to all yet.
+pub(crate) struct Left {
+    pub(crate) kept: Arc<Kept>,
+    /// 100 ns since 15 October 1582.
+    pub(crate) arrival: i64,
+    pub(crate) any: Any,
+}
+
+/// What a store holds when a service starts.
+pub(crate) struct Contents {
+    pub(crate) objects: Vec<((u8, i32), Vec<u8>)>,
+    pub(crate) events: BTreeMap<u64, Left>,
+    /// Numbers of the events that each proxy owes, in order.
+    pub(crate) slips: Vec<(i32, u64)>,
+    /// Ids that may have been given: of objects, and of filters.
+    pub(crate) last: (i32, i32),
+}
+
+impl Keeper {
+    /// Starts the thread that writes, as one of those of the ORB.
+    pub(crate) fn start(
+        orb: &Orb,
+        store: Store,
+        most: u64,
+        patience: Duration,
+    ) -> std::io::Result<Arc<Keeper>> {
+        let database = Arc::new(store.database);
+        let writer = Arc::new(Writer::default());
+        let failure = Arc::new(Mutex::default());
+        let (running, ended) = sync_channel(0);
+        let (writes, to, noted) = (
+            Arc::clone(&writer),
+            Arc::clone(&database),
+            Arc::clone(&failure),
+        );
+        orb.start_thread(ThreadPurpose::Storage, "oxorb-event-store", move || {
+            let _running: SyncSender<()> = running;
+            writes.run(&to, |error| note(&noted, error));
+            drop(to);
+        })?;
+        Ok(Arc::new_cyclic(|me| Keeper {
+            database,
+            writer,
+            ended: Mutex::new(Some(ended)),
+            me: Weak::clone(me),
+            patience,
+            most,
+            octets: AtomicU64::new(0),
+            next: AtomicU64::new(0),
+            restoring: AtomicBool::new(true),
+            closing: AtomicBool::new(false),
+            failure,
+        }))
+    }
+
+    /// Reads all that the store holds.
+    pub(crate) fn contents(&self, orb: &Orb) -> Result<Contents, redb::Error> {
+        self.database.read(|open| {
+            let read = open.begin_read()?;
+            let meta = read.open_table(META)?;
+            let last = |what| -> Result<i32, redb::Error> {
+                let number = meta.get(what)?.map_or(0, |number| number.value());
+                Ok(i32::try_from(number).unwrap_or(i32::MAX))
+            };
+            let mut objects = Vec::new();
+            for row in read.open_table(OBJECTS)?.iter()? {
+                let (key, octets) = row?;
+                objects.push((key.value(), octets.value().to_vec()));
+            }
+            let mut slips = Vec::new();
+            let mut owed: BTreeMap<u64, usize> = BTreeMap::new();
+            for row in read.open_table(SLIPS)?.iter()? {
+                slips.push(row?.0.value());
+            }
+            for (_, number) in &slips {
+                *owed.entry(*number).or_insert(0) += 1;
+            }
+            let mut events = BTreeMap::new();
+            for row in read.open_table(EVENTS)?.iter()? {
+                let (number, event) = row?;
+                let (arrival, octets) = event.value();
+                let number = number.value();
+                self.next.fetch_max(number + 1, Ordering::Relaxed);
+                // One that cannot be read, or that nobody is to get, is removed.
+                let any = Codec::default().decode_in(octets, &**orb).ok();
+                let left = owed.get(&number).copied().unwrap_or(0);
+                let (Some(any), true) = (any, left > 0) else {
+                    self.writer.later(Change::NoEvent(number));
+                    continue;
+                };
+                let octets = octets.len() as u64 + OVERHEAD;
+                self.octets.fetch_add(octets, Ordering::Relaxed);
+                let kept = self.kept(number, octets, left);
+                events.insert(number, Left { kept, arrival, any });
+            }
+            Ok(Contents {
+                objects,
+                events,
+                slips,
+                last: (last("last")?, last("last filter")?),
+            })
+        })
+    }
+
+    /// Begins to write, after what was stored was made anew.
+    pub(crate) fn restored(&self) {
+        self.restoring.store(false, Ordering::Release);
+    }
+
+    /// Refuses all further changes but those of events that were delivered.
+    pub(crate) fn close(&self) {
+        self.closing.store(true, Ordering::Release);
+    }
+
+    /// Ends the thread after it wrote what waits.
+    pub(crate) fn end(&self) {
+        self.close();
+        self.writer.end();
+        let ended = self.ended.lock();
+        let ended = ended.unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(ended) = ended {
+            // Nothing is ever sent.
+            let _ = ended.recv();
+        }
+    }
+
+    pub(crate) fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::Acquire)
+    }
+
+    fn is_quiet(&self) -> bool {
+        self.restoring.load(Ordering::Acquire) || self.is_closing()
+    }
+
+    /// Reserves a run of ids with its first one; others are reserved already.
+    pub(crate) fn reserve(&self, what: &'static str, id: i32) -> Result<(), SystemException> {
+        if id % IDS != 1 {
+            return Ok(());
+        }
+        let until = id.saturating_add(IDS - 1);
+        self.make(vec![Change::Meta(what, until as u64)])
+    }
+
+    /// Writes an object; returns when it is on disk.
+    pub(crate) fn put(&self, kind: u8, id: i32, row: &Any) -> Result<(), SystemException> {
+        if self.restoring.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let octets = super::octets_of(row)?;
+        self.make(vec![Change::Object(kind, id, octets)])
+    }
+
+    /// Removes an object, and does not wait for the disk.
+    pub(crate) fn remove(&self, kind: u8, id: i32) {
+        if !self.is_quiet() {
+            self.writer.later(Change::NoObject(kind, id));
+        }
+    }
+
+    /// Removes, without waiting, what is left of an object that could not be made anew.
+    pub(crate) fn discard(&self, change: Change) {
+        self.writer.later(change);
+    }
+
+    /// Returns when all that was changed before is on disk.
+    pub(crate) fn flush(&self) -> Result<(), SystemException> {
+        self.make(Vec::new())
+    }
+
+    /// Writes events with the proxies that owe them; returns when all of them are on disk.
+    pub(crate) fn keep(
+        &self,
+        events: Vec<(Any, Vec<i32>)>,
+        arrival: i64,
+    ) -> Result<Vec<Arc<Kept>>, SystemException> {
+        let mut changes = Vec::with_capacity(events.len());
+        let mut kept = Vec::with_capacity(events.len());
+        let mut sum = 0;
+        for (any, proxies) in events {
+            let encoded = super::octets_of(&any)?;
+            let octets = encoded.len() as u64 + OVERHEAD;
+            sum += octets;
+            let number = self.next.fetch_add(1, Ordering::Relaxed);
+            kept.push(self.kept(number, octets, proxies.len()));
+            changes.push(Change::Event {
+                number,
+                arrival,
+                octets: encoded,
+                proxies,
+            });
+        }
+        let most = self.most;
+        let more = |octets: u64| Some(octets + sum).filter(|&octets| octets <= most);
+        let (order, counted) = (Ordering::Relaxed, &self.octets);
+        if counted.fetch_update(order, order, more).is_err() {
+            return Err(too_many(minor::imp_limit::EVENT_STORE));
+        }
+        match self.make(changes) {
+            Ok(()) => Ok(kept),
+            Err(exception) => {
+                self.octets.fetch_sub(sum, Ordering::Relaxed);
+                Err(exception)
+            }
+        }
+    }
+
+    pub(super) fn settle(&self, proxy: i32, kept: &Kept, last: bool) {
+        self.writer.later(Change::NoSlip(proxy, kept.number));
+        if last {
+            self.octets.fetch_sub(kept.octets, Ordering::Relaxed);
+            self.writer.later(Change::NoEvent(kept.number));
+        }
+    }
+
+    /// Returns what last went wrong with the file; taken when read.
+    pub(crate) fn take_failure(&self) -> Option<String> {
+        let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        failure.take().map(|error| error.to_string())
+    }
+
+    fn kept(&self, number: u64, octets: u64, left: usize) -> Arc<Kept> {
+        Arc::new(Kept {
+            keeper: Weak::clone(&self.me),
+            number,
+            octets,
+            left: AtomicUsize::new(left),
+        })
+    }
+
+    fn make(&self, changes: Vec<Change>) -> Result<(), SystemException> {
+        if self.is_closing() {
+            // The thread may have ended.
+            let minor = minor::persist_store::NOT_WRITTEN;
+            return Err(SystemException::persist_store(minor, CompletionStatus::No));
+        }
+        match self.writer.now(changes, self.patience) {
+            Some(Ok(())) => Ok(()),
+            Some(Err(_)) => Err(SystemException::persist_store(
+                minor::persist_store::NOT_WRITTEN,
+                CompletionStatus::No,
+            )),
+            None => Err(SystemException::timeout(
+                minor::timeout::WRITING,
+                CompletionStatus::Maybe,
+            )),
+        }
+    }
+}
+
+fn note(failure: &Mutex<Option<Arc<redb::Error>>>, error: &Arc<redb::Error>) {
+    *failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(error));
+}

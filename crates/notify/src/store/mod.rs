@@ -1,0 +1,130 @@
+//! Persistent connections and events in a file.
+//!
+//! | table | key | value |
+//! |---|---|---|
+//! | meta | what | number: the service's own, first free ids, the version of this format |
+//! | objects | kind, id | channel, admin, proxy, filter or callback (`idl/oxorb/notify_store.idl`) |
+//! | events | number | moment of arrival, the event as an any |
+//! | slips | proxy, number of the event | nothing: the proxy's consumer has yet to get the event |
+//!
+//! An event is written with its slips before its supplier is answered, and removed with its last slip. Slips are removed
+//! after delivery, a little later: a crash in between delivers an event again, and never loses one.
+
+mod keeper;
+mod record;
+mod saved;
+mod slip;
+mod writer;
+
+use std::hash::{BuildHasher as _, RandomState};
+use std::path::{Path, PathBuf};
+
+use oxorb_store::{CACHE, Database};
+use redb::{ReadableDatabase as _, TableDefinition};
+
+use crate::Error;
+
+pub(crate) use keeper::{Contents, Keeper};
+pub(crate) use record::{Row, octets_of, own, reference_of};
+pub(crate) use saved::Saved;
+pub(crate) use slip::{Item, Slip};
+pub(crate) use writer::Change;
+
+const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");
+const OBJECTS: TableDefinition<'_, (u8, i32), &[u8]> = TableDefinition::new("objects");
+const EVENTS: TableDefinition<'_, u64, (i64, &[u8])> = TableDefinition::new("events");
+const SLIPS: TableDefinition<'_, (i32, u64), ()> = TableDefinition::new("slips");
+
+const FORMAT: u64 = 1;
+
+/// File in which an event service keeps persistent connections and events: what CosNotification's properties
+/// ConnectionReliability and EventReliability ask for.
+///
+/// One process at a time has it open.
+///
+/// ```
+/// use oxorb::Orb;
+/// use oxorb_notify::{NotifyService, Settings, Store};
+///
+/// let file = std::env::temp_dir().join(format!("oxorb-notify-{}.redb", std::process::id()));
+/// let orb = Orb::builder().listen("iiop://127.0.0.1:0").build()?;
+/// let service = NotifyService::start_stored(&orb, Store::open(&file)?, Settings::default())?;
+/// # orb.shutdown(true)?;
+/// # drop((service, orb));
+/// # let _ = std::fs::remove_file(&file);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Store {
+    path: PathBuf,
+    database: Database,
+    /// Distinguishes object ids from those of other services.
+    number: u64,
+}
+
+impl Store {
+    /// Opens a store, or makes an empty one, readable by its owner alone.
+    ///
+    /// # Errors
+    /// [`Error::Store`], also while another process has it open, and for a file of a later version.
+    pub fn open(path: impl Into<PathBuf>) -> Result<Store, Error> {
+        let path = path.into();
+        let database = Database::open(&path, CACHE).map_err(|error| match error {
+            redb::Error::DatabaseAlreadyOpen => failed(
+                &path,
+                "another process serves events from it, or this one does already",
+            ),
+            other => failed(&path, other),
+        })?;
+        let prepared = database.write(prepare);
+        let (number, format) = prepared.map_err(|error| failed(&path, error))?;
+        if format != FORMAT {
+            let why = format!("it has format {format}, and this version knows format {FORMAT}");
+            return Err(failed(&path, why));
+        }
+        Ok(Store {
+            path,
+            database,
+            number,
+        })
+    }
+
+    /// Returns the path of the file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+}
+
+/// Makes the tables of a new store; returns its number and format.
+fn prepare(open: &redb::Database) -> Result<(u64, u64), redb::Error> {
+    let read = open.begin_read()?;
+    if let Ok(meta) = read.open_table(META)
+        && let (Some(number), Some(format)) = (meta.get("number")?, meta.get("format")?)
+    {
+        return Ok((number.value(), format.value()));
+    }
+    drop(read);
+    let write = open.begin_write()?;
+    let number = RandomState::new().hash_one(std::process::id());
+    {
+        let mut meta = write.open_table(META)?;
+        meta.insert("number", number)?;
+        meta.insert("format", FORMAT)?;
+        write.open_table(OBJECTS)?;
+        write.open_table(EVENTS)?;
+        write.open_table(SLIPS)?;
+    }
+    write.commit()?;
+    Ok((number, FORMAT))
+}
+
+fn failed(path: &Path, why: impl ToString) -> Error {
+    Error::Store {
+        path: path.to_owned(),
+        why: why.to_string(),
+    }
+}

@@ -1,0 +1,47 @@
+//! Rows of the store as values of IDL types.
+
+use oxorb::{Any, Codec, Ior, Orb, Ref};
+
+use crate::notify_store as rows;
+
+/// A type of row.
+pub(crate) trait Row: Sized {
+    /// `None`: the octets are something else.
+    fn of(any: &Any) -> Option<Self>;
+}
+
+macro_rules! rows {
+    ($($row:ty),*) => {
+        $(impl Row for $row {
+            fn of(any: &Any) -> Option<Self> {
+                any.get::<$row>().ok().flatten()
+            }
+        })*
+    };
+}
+
+rows!(rows::Channel, rows::Admin, rows::Proxy, rows::Filter);
+
+/// Returns a value with its type as octets.
+pub(crate) fn octets_of(any: &Any) -> oxorb::Result<Vec<u8>> {
+    let encoded = Codec::default().encode(any);
+    encoded.map_err(|_| {
+        oxorb::SystemException::bad_param(
+            oxorb::minor::bad_param::NOT_ENCODABLE,
+            oxorb::CompletionStatus::No,
+        )
+    })
+}
+
+/// Returns a reference as octets.
+pub(crate) fn own(reference: Option<&Ref>) -> Vec<u8> {
+    reference.map_or_else(Vec::new, |reference| reference.ior().to_octets())
+}
+
+/// Returns the reference of octets; `None` if there is none.
+pub(crate) fn reference_of(orb: &Orb, octets: &[u8]) -> Option<Ref> {
+    match octets {
+        [] => None,
+        octets => Some(Ref::new(orb, Ior::from_octets(octets).ok()?)),
+    }
+}

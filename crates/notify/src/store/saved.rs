@@ -1,0 +1,66 @@
+//! Whether an object is in the store.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use oxorb::{Any, SystemException};
+
+use super::Keeper;
+
+/// State of one object in the store.
+#[derive(Default)]
+pub(crate) struct Saved(Mutex<Where>);
+
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Where {
+    #[default]
+    Memory,
+    Disk,
+    /// The object has ended, and is never written again.
+    Nowhere,
+}
+
+impl Saved {
+    /// Writes the object if it is to be kept, and removes it if it is not any more; reports whether this is new. Its row is
+    /// made with the lock held: of two changes at once the last one stays.
+    pub(crate) fn save(
+        &self,
+        keeper: Option<&Arc<Keeper>>,
+        (kind, id): (u8, i32),
+        keeps: bool,
+        row: impl FnOnce() -> Result<Any, SystemException>,
+    ) -> Result<bool, SystemException> {
+        let Some(keeper) = keeper else {
+            return Ok(false);
+        };
+        let mut place = self.lock();
+        match (*place, keeps) {
+            (Where::Nowhere, _) | (Where::Memory, false) => Ok(false),
+            (before, true) => {
+                keeper.put(kind, id, &row()?)?;
+                *place = Where::Disk;
+                Ok(before == Where::Memory)
+            }
+            (Where::Disk, false) => {
+                keeper.remove(kind, id);
+                *place = Where::Memory;
+                Ok(true)
+            }
+        }
+    }
+
+    pub(crate) fn is_on_disk(&self) -> bool {
+        *self.lock() == Where::Disk
+    }
+
+    /// Removes an object that has ended.
+    pub(crate) fn remove(&self, keeper: Option<&Arc<Keeper>>, (kind, id): (u8, i32)) {
+        let before = std::mem::replace(&mut *self.lock(), Where::Nowhere);
+        if let (Some(keeper), Where::Disk) = (keeper, before) {
+            keeper.remove(kind, id);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Where> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,64 @@
+//! Slips: what remains to be done with a persistent event.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
+
+use super::Keeper;
+use crate::event::Event;
+
+/// An event in the queue of one consumer.
+#[derive(Clone)]
+pub(crate) struct Item {
+    pub(crate) event: Arc<Event>,
+    /// `None`: nothing of it is in the store.
+    pub(crate) slip: Option<Arc<Slip>>,
+}
+
+/// A persistent event in the store.
+pub(crate) struct Kept {
+    pub(super) keeper: Weak<Keeper>,
+    pub(super) number: u64,
+    /// Octets that it counts with.
+    pub(super) octets: u64,
+    /// Slips that are left.
+    pub(super) left: AtomicUsize,
+}
+
+/// Debt of a persistent event to one consumer. Settled when the consumer has got the event, or it was dropped and
+/// counted under a policy: when nobody holds the slip any more. What is left at the end of the service stays for the next
+/// one.
+pub(crate) struct Slip {
+    kept: Arc<Kept>,
+    proxy: i32,
+    settled: AtomicBool,
+}
+
+impl Slip {
+    pub(crate) fn new(kept: &Arc<Kept>, proxy: i32) -> Arc<Slip> {
+        Arc::new(Slip {
+            kept: Arc::clone(kept),
+            proxy,
+            settled: AtomicBool::new(false),
+        })
+    }
+
+    /// Notes that the consumer has got the event.
+    pub(crate) fn settle(&self) {
+        if self.settled.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        if let Some(keeper) = self.kept.keeper.upgrade() {
+            let last = self.kept.left.fetch_sub(1, Ordering::AcqRel) == 1;
+            keeper.settle(self.proxy, &self.kept, last);
+        }
+    }
+}
+
+impl Drop for Slip {
+    fn drop(&mut self) {
+        let keeper = self.kept.keeper.upgrade();
+        if keeper.is_some_and(|keeper| !keeper.is_closing()) {
+            self.settle();
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! One thread makes all changes. Those that wait while the disk is busy go to it together: one `fsync` for all of them.
+
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use oxorb_store::Database;
+
+use super::{EVENTS, META, OBJECTS, SLIPS};
+
+/// Time for which changes that nobody waits for are gathered.
+const LINGER: Duration = Duration::from_millis(20);
+
+/// Time before changes that nobody waits for are tried again after an error.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// A change of the store.
+pub(crate) enum Change {
+    Object(u8, i32, Vec<u8>),
+    /// Removes an object; a proxy with its slips.
+    NoObject(u8, i32),
+    /// An event with the proxies whose consumers are to get it.
+    Event {
+        number: u64,
+        arrival: i64,
+        octets: Vec<u8>,
+        proxies: Vec<i32>,
+    },
+    NoSlip(i32, u64),
+    NoEvent(u64),
+    Meta(&'static str, u64),
+}
+
+/// Answer to a change: why nothing was changed.
+pub(crate) type Written = Result<(), Arc<redb::Error>>;
+
+struct Job {
+    changes: Vec<Change>,
+    /// `None`: nobody waits, and the change is made however often it takes.
+    answer: Option<SyncSender<Written>>,
+}
+
+#[derive(Default)]
+struct Queue {
+    jobs: Vec<Job>,
+    ended: bool,
+}
+
+/// Changes on their way to the disk.
+#[derive(Default)]
+pub(super) struct Writer {
+    queue: Mutex<Queue>,
+    work: Condvar,
+}
+
+impl Writer {
+    /// Makes a change that nobody waits for. Their number is bounded by what the store holds.
+    pub(super) fn later(&self, change: Change) {
+        self.send(Job {
+            changes: vec![change],
+            answer: None,
+        });
+    }
+
+    /// Makes all of these changes, or none. Returns when they are on disk; `None` after the time allowed, and the
+    /// changes may still happen.
+    pub(super) fn now(&self, changes: Vec<Change>, patience: Duration) -> Option<Written> {
+        let (answer, answered) = sync_channel(1);
+        self.send(Job {
+            changes,
+            answer: Some(answer),
+        });
+        answered.recv_timeout(patience).ok()
+    }
+
+    /// Has the thread end when all that waits was tried.
+    pub(super) fn end(&self) {
+        self.queue().ended = true;
+        self.work.notify_all();
+    }
+
+    fn send(&self, job: Job) {
+        let mut queue = self.queue();
+        queue.jobs.push(job);
+        drop(queue);
+        self.work.notify_one();
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Work of the thread.
+    pub(super) fn run(&self, database: &Database, note: impl Fn(&Arc<redb::Error>)) {
+        let mut left: Vec<Job> = Vec::new();
+        loop {
+            let ended = self.gather(&mut left);
+            if !left.is_empty() {
+                match database.write(|open| commit(open, &left)) {
+                    Ok(()) => left.drain(..).for_each(|job| job.answer(Ok(()))),
+                    Err(error) => {
+                        let error = Arc::new(error);
+                        note(&error);
+                        let (awaited, rest) =
+                            left.drain(..).partition(|job: &Job| job.answer.is_some());
+                        left = rest;
+                        let awaited: Vec<Job> = awaited;
+                        awaited
+                            .into_iter()
+                            .for_each(|job| job.answer(Err(Arc::clone(&error))));
+                    }
+                }
+            }
+            if ended {
+                return;
+            }
+        }
+    }
+
+    /// Waits for changes; reports whether these are the last ones.
+    fn gather(&self, left: &mut Vec<Job>) -> bool {
+        let failed = !left.is_empty();
+        let queue = self.queue();
+        let idle = |queue: &mut Queue| queue.jobs.is_empty() && !queue.ended;
+        let queue = match failed {
+            true => {
+                let waited = self.work.wait_timeout_while(queue, PAUSE, idle);
+                waited.unwrap_or_else(PoisonError::into_inner).0
+            }
+            false => {
+                let waited = self.work.wait_while(queue, idle);
+                waited.unwrap_or_else(PoisonError::into_inner)
+            }
+        };
+        let unhurried =
+            |queue: &mut Queue| !queue.ended && queue.jobs.iter().all(|job| job.answer.is_none());
+        let waited = self.work.wait_timeout_while(queue, LINGER, unhurried);
+        let (mut queue, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        left.append(&mut queue.jobs);
+        queue.ended
+    }
+}
+
+impl Job {
+    fn answer(self, written: Written) {
+        if let Some(answer) = self.answer {
+            // Who does not wait any more does not want to know.
+            let _ = answer.try_send(written);
+        }
+    }
+}
+
+/// Makes the changes in order. They are on disk when this returns, or none of them happened.
+fn commit(database: &redb::Database, jobs: &[Job]) -> Result<(), redb::Error> {
+    let write = database.begin_write()?;
+    {
+        let mut objects = write.open_table(OBJECTS)?;
+        let mut events = write.open_table(EVENTS)?;
+        let mut slips = write.open_table(SLIPS)?;
+        for change in jobs.iter().flat_map(|job| &job.changes) {
+            match change {
+                Change::Object(kind, id, octets) => {
+                    objects.insert((*kind, *id), octets.as_slice())?;
+                }
+                Change::NoObject(kind, id) => {
+                    objects.remove((*kind, *id))?;
+                    if *kind == crate::kind::Kind::Proxy as u8 {
+                        slips.retain_in((*id, 0)..=(*id, u64::MAX), |_, ()| false)?;
+                    }
+                }
+                Change::Event {
+                    number,
+                    arrival,
+                    octets,
+                    proxies,
+                } => {
+                    events.insert(number, (*arrival, octets.as_slice()))?;
+                    for proxy in proxies {
+                        slips.insert((*proxy, *number), ())?;
+                    }
+                }
+                Change::NoSlip(proxy, number) => {
+                    slips.remove((*proxy, *number))?;
+                }
+                Change::NoEvent(number) => {
+                    events.remove(number)?;
+                }
+                Change::Meta(what, number) => {
+                    write.open_table(META)?.insert(*what, number)?;
+                }
+            }
+        }
+    }
+    // Durability::Immediate, the default, is an fsync.
+    Ok(write.commit()?)
+}

@@ -335,19 +335,54 @@ fn collect(
     }
 }
 
-fn can_match(node: &Node, header: &EventHeader) -> bool {
+/// Whether some event of a publication may match; its 0 stands for any type or source.
+fn can_match(node: &Node, published: &EventHeader) -> bool {
     match node {
-        Node::Event(event_type, source) => meets((*event_type, *source), header),
-        Node::MaskedType { masks, values } => masked(*masks, *values, header),
+        Node::Event(event_type, source) => meets((*event_type, *source), published),
+        Node::MaskedType { masks, values } => {
+            let one = |of, mask: i32, value: i32| match of {
+                0 => value & !mask == 0,
+                of => of & mask == value,
+            };
+            one(published.r#type, masks.0, values.0) && one(published.source, masks.1, values.1)
+        }
         Node::Timeout(_) | Node::Null => false,
-        Node::Negation(member) => !can_match(member, header),
+        Node::Negation(member) => !always_matches(member, published),
         Node::Bitmask(type_mask, source_mask, then) => {
-            bits(*type_mask, *source_mask, header) && can_match(then, header)
+            let one = |of, mask| mask != 0 && (of == 0 || of & mask != 0);
+            one(published.r#type, *type_mask)
+                && one(published.source, *source_mask)
+                && can_match(then, published)
         }
-        Node::LogicalAnd(members) => members.iter().all(|member| can_match(member, header)),
+        Node::LogicalAnd(members) => members.iter().all(|member| can_match(member, published)),
         Node::Disjunction(members) | Node::Conjunction(_, members) => {
-            members.iter().any(|member| can_match(member, header))
+            members.iter().any(|member| can_match(member, published))
         }
+    }
+}
+
+/// Whether each event of a publication matches, for certain.
+fn always_matches(node: &Node, published: &EventHeader) -> bool {
+    match node {
+        Node::Event(event_type, source) => {
+            let one = |asked, of| asked == 0 || asked == of;
+            one(*event_type, published.r#type) && one(*source, published.source)
+        }
+        // Of a 0, which stands for any, only nothing can be said for certain.
+        Node::MaskedType { masks, values } => {
+            let one = |of, mask| of != 0 || mask == 0;
+            one(published.r#type, masks.0)
+                && one(published.source, masks.1)
+                && masked(*masks, *values, published)
+        }
+        Node::Bitmask(type_mask, source_mask, then) => {
+            bits(*type_mask, *source_mask, published) && always_matches(then, published)
+        }
+        Node::Negation(member) => !can_match(member, published),
+        Node::LogicalAnd(members) => (members.iter()).all(|one| always_matches(one, published)),
+        Node::Disjunction(members) => (members.iter()).any(|one| always_matches(one, published)),
+        // Whether it is pushed depends on other events.
+        Node::Conjunction(..) | Node::Timeout(_) | Node::Null => false,
     }
 }
 

@@ -216,6 +216,34 @@ proptest! {
         }
     }
 
+    /// What a supplier announces contains what it pushes: its 0 is any type or source.
+    #[test]
+    fn a_supplier_reaches_whoever_its_publications_can_match(
+        filter in filters(),
+        events in prop::collection::vec((0..5i32, 0..5i32), 1..20),
+    ) {
+        let program = Program::new(&filter);
+        let mut progress = program.progress();
+        for (event_type, source) in events {
+            let mut event = Event::default();
+            (event.header.r#type, event.header.source) = (at(event_type), source);
+            let trigger = Trigger { event: &event, timer: None };
+            if program.advance(trigger, &mut progress) == Matched::No {
+                continue;
+            }
+            for (any_type, any_source) in [(false, false), (true, false), (false, true), (true, true)] {
+                let mut published = event.header;
+                if any_type {
+                    published.r#type = 0;
+                }
+                if any_source {
+                    published.source = 0;
+                }
+                prop_assert!(program.can_match(&published), "{:?} of {:?}", published, event.header);
+            }
+        }
+    }
+
     #[test]
     fn a_filter_is_the_same_when_written_and_read(filter in filters()) {
         let written = filter.to_dependencies(7);

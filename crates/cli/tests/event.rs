@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use common::Folder;
-use oxorb_mcap::{Ending, Playback};
+use oxorb_mcap::{Ending, Playback, Recorder, Topic};
 use oxorb_testkit::process::Process;
 use serde_json::{Value, json};
 
@@ -360,6 +360,57 @@ fn a_recorder_that_is_killed_leaves_a_file_that_can_be_read() {
         (&replayed["events"], &replayed["cut_off"]),
         (&json!(20), &json!(true))
     );
+}
+
+/// A message that is not what its topic says, between two that are.
+#[test]
+fn a_message_that_cannot_be_read_is_left_out_and_told() {
+    let server = Server::start(&[]);
+    let folder = Folder::new("event-odd");
+    let file = folder.path("odd.mcap");
+    let mut recorder = Recorder::new(std::fs::File::create(&file).unwrap()).unwrap();
+    let mut topic = |kind: &str, place: &str| {
+        let metadata = [("type", kind), ("source", "1"), ("place", place)];
+        let topic = Topic {
+            name: format!("/{kind}/1"),
+            encoding: "cdr".to_owned(),
+            schema: None,
+            metadata: metadata
+                .map(|(key, value)| (format!("oxorb.{key}"), value.to_owned()))
+                .into(),
+        };
+        recorder.topic(&topic).unwrap()
+    };
+    let (whole, odd, foreign) = (topic("17", "event"), topic("18", "any"), topic("x", "any"));
+    // Little endian; ttl 3, no payload, no any.
+    let event = [&[0, 1, 0, 0], &[3, 0, 0, 0][..], &[0; 8]];
+    for (at, (topic, parts)) in [
+        (whole, &event[..]),
+        (odd, &event[..]),
+        (odd, &event[..1]),
+        (foreign, &event[..]),
+        (whole, &event[..2]),
+        (whole, &event[..]),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        recorder.write(topic, at as u64, 0, parts).unwrap();
+    }
+    recorder.finish().unwrap();
+    let mut consumer = server.consumer(&["sub"], "connected");
+    let replayed = server.json(&["replay", &file, "--speed", "0"]);
+    let count = |name: &str| replayed[name].as_u64().unwrap();
+    assert_eq!(
+        (count("events"), count("unreadable"), count("skipped")),
+        (2, 3, 1),
+        "{replayed}"
+    );
+    let first = replayed["first_unreadable"].as_str().unwrap();
+    assert!(first.starts_with("message 2 (/18/1): "), "{first}");
+    for _ in 0..2 {
+        assert_eq!(next(&mut consumer)["type"], 17);
+    }
 }
 
 #[test]

@@ -221,7 +221,7 @@ impl<R: Read> fmt::Debug for Playback<R> {
 }
 
 /// Octets that an entry of metadata costs beside its text.
-const ENTRY: usize = 64;
+pub(crate) const ENTRY: usize = 64;
 
 fn charge(described: &mut usize, octets: usize, limits: &Limits) -> Result<(), Error> {
     *described = described.saturating_add(octets);

@@ -1,11 +1,13 @@
 //! Writing a recording.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::io::{Seek, Write};
 
 use mcap::records::MessageHeader;
-use mcap::{WriteOptions, Writer};
+use mcap::{McapError, WriteOptions, Writer};
 
+use crate::playback::{ENTRY, Limits};
 use crate::{Error, Topic};
 
 /// Writer of a recording. Messages are gathered in chunks of 1 MiB, with indexes that let viewers seek.
@@ -16,8 +18,13 @@ use crate::{Error, Topic};
 /// Each message is copied once, into the chunk; not for real-time threads, since a full chunk is written to the file.
 pub struct Recorder<W: Write + Seek> {
     writer: Writer<W>,
+    topics: HashMap<Topic, u16>,
     /// Messages written so far, by channel.
     sequences: Vec<u32>,
+    /// Greatest number of a schema so far.
+    schemas: u16,
+    /// Octets of all topics and schemas, as a reader counts them.
+    described: usize,
     message: Vec<u8>,
 }
 
@@ -35,7 +42,10 @@ impl<W: Write + Seek> Recorder<W> {
         writer.flush()?;
         Ok(Recorder {
             writer,
+            topics: HashMap::new(),
             sequences: Vec::new(),
+            schemas: 0,
+            described: 0,
             message: Vec::new(),
         })
     }
@@ -44,20 +54,45 @@ impl<W: Write + Seek> Recorder<W> {
     /// declared before has the same number.
     ///
     /// # Errors
-    /// [`Error::Format`] beyond 65,535 topics or schemas; [`Error::Io`].
+    /// [`Error::Format`] beyond 65,534 topics; [`Error::DescriptionsTooLarge`] beyond what a reader with default
+    /// [`Limits`] keeps. Topics declared before go on after either. [`Error::Io`].
     pub fn topic(&mut self, topic: &Topic) -> Result<u16, Error> {
+        if let Some(id) = self.topics.get(topic) {
+            return Ok(*id);
+        }
+        if self.topics.len() >= MOST_TOPICS {
+            return Err(McapError::TooManyChannels.into());
+        }
+        let of_schema = topic.schema.as_deref().map_or(0, |schema| {
+            schema.name.len() + schema.encoding.len() + schema.data.len()
+        });
+        let of_topic = octets_of(topic);
+        let limit = Limits::default().descriptions;
+        if self.described + of_schema + of_topic > limit {
+            return Err(Error::DescriptionsTooLarge { limit });
+        }
         let schema = match topic.schema.as_deref() {
             None => 0,
             Some(schema) => self
                 .writer
                 .add_schema(&schema.name, &schema.encoding, &schema.data)?,
         };
+        if schema > self.schemas {
+            self.schemas = schema;
+            self.described += of_schema;
+        }
         let id = self
             .writer
             .add_channel(schema, &topic.name, &topic.encoding, &topic.metadata)?;
-        let known = self.sequences.len().max(usize::from(id) + 1);
-        self.sequences.resize(known, 0);
+        self.sequences.resize(usize::from(id) + 1, 0);
+        self.described += of_topic;
+        self.topics.insert(topic.clone(), id);
         Ok(id)
+    }
+
+    /// Returns the number of topics declared so far.
+    pub fn topics(&self) -> usize {
+        self.topics.len()
     }
 
     /// Writes a message, whose octets are those of `parts` one after the other. Times are nanoseconds since 1970:
@@ -110,10 +145,20 @@ impl<W: Write + Seek> Recorder<W> {
     }
 }
 
+/// Most topics of a file: their numbers have 16 bits, and the library's counter passes the last one.
+const MOST_TOPICS: usize = u16::MAX as usize - 1;
+
+/// Returns the octets of a topic, as [`Playback`](crate::Playback) counts them.
+fn octets_of(topic: &Topic) -> usize {
+    let metadata = topic.metadata.iter();
+    let metadata = metadata.map(|(name, value)| ENTRY + name.len() + value.len());
+    metadata.sum::<usize>() + topic.name.len() + topic.encoding.len()
+}
+
 impl<W: Write + Seek> fmt::Debug for Recorder<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Recorder")
-            .field("topics", &self.sequences.len())
+            .field("topics", &self.topics.len())
             .finish_non_exhaustive()
     }
 }

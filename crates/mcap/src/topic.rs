@@ -7,7 +7,7 @@ use std::sync::Arc;
 pub const OMG_IDL: &str = "omgidl";
 
 /// A stream of messages of one type.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Topic {
     /// Name that viewers show, with slashes between its parts by custom.
     pub name: String,
@@ -20,7 +20,7 @@ pub struct Topic {
 }
 
 /// A type of messages.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Schema {
     /// Name of the type; in IDL its scoped name, as `Plant::Level`.
     pub name: String,

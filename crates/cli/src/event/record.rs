@@ -1,28 +1,29 @@
 //! `oxorb event record`: events into an MCAP file.
 
-use std::collections::HashMap;
 use std::fs::File;
 use std::io::BufWriter;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use oxorb_mcap::{Recorder, Topic};
+use oxorb::Printable;
+use oxorb_mcap::{Error, Recorder, Topic};
 use serde_json::json;
 
-use super::consumer::{Arrived, Wanted};
+use super::consumer::{Arrived, Consumer, Wanted};
 use super::subscribe::told_missed;
 use super::time;
 use super::topic::{native_header, to_message};
 use super::value::{TypeArgs, ValueTypes};
-use crate::output::{Done, Failed, Format, because, print, print_line};
+use crate::output::{BAD, Done, Failed, Format, because, print, print_line};
 
 /// Arguments of `oxorb event record`.
 #[derive(clap::Args)]
 #[command(
     after_help = "Foxglove, PlotJuggler and the mcap tools open the file: each type and source has a topic /TYPE/SOURCE, with \
     values as CDR and their IDL as schema. Values come with their type in the any of an event; payloads have none, so that \
-    --idl, --as and --payload name it, or they are recorded as octets. The file is written twice a second: what is on disk \
-    when the process is killed can be read. SIGINT (Ctrl-C) and SIGTERM finish it with its indexes.\n\nExamples:\n  \
+    --idl, --as and --payload name it, or they are recorded as octets. An event that the format has no place for is left \
+    out, counted and told. The file is written twice a second: what is on disk when the process is killed can be read. \
+    SIGINT (Ctrl-C) and SIGTERM finish it with its indexes.\n\nExamples:\n  \
     oxorb event record run.mcap\n  \
     oxorb event record run.mcap 'type==17' --duration 60\n  \
     oxorb event record run.mcap --idl plant.idl --as plant::Level --payload"
@@ -48,7 +49,7 @@ const FLUSH: Duration = Duration::from_millis(500);
 
 pub(super) fn run(args: &Args) -> Done {
     let types = args.types.load()?;
-    let mut recording = Recording::create(args)?;
+    let mut recording = Recording::create(&args.file, args.force)?;
     let mut consumer = args.wanted.connect(&types)?;
     match args.format {
         Format::Text => {
@@ -56,38 +57,55 @@ pub(super) fn run(args: &Args) -> Done {
         }
         Format::Json => print_line(&json!({"event": "recording", "channel": consumer.url()}))?,
     }
+    let done = record_all(&mut recording, &mut consumer, &types);
+    let missed = consumer.missed();
+    consumer.end();
+    let Recording {
+        events, skipped, ..
+    } = &recording;
+    let (events, skipped, topics) = (*events, skipped.clone(), recording.recorder.topics());
+    // Whatever ended it: the indexes are written, and the first error is the one to tell.
+    let finished = recording.finish();
+    done.and(finished)?;
+    told(args, events, topics, missed, skipped.as_ref())
+}
+
+/// Records until the end of the consumer.
+fn record_all(recording: &mut Recording, consumer: &mut Consumer, types: &ValueTypes) -> Done {
     let mut next_flush = Instant::now() + FLUSH;
-    let done = loop {
+    loop {
         let left = next_flush.saturating_duration_since(Instant::now());
         match consumer.next(left) {
-            Err(_) => break Ok(()),
-            Ok(Some(arrived)) => {
-                if let Err(why) = recording.write(&arrived, &types) {
-                    break Err(why);
-                }
-            }
+            Err(_) => return Ok(()),
+            Ok(Some(arrived)) => recording.write(&arrived, types)?,
             Ok(None) => {}
         }
         if Instant::now() >= next_flush {
             next_flush = Instant::now() + FLUSH;
-            if let Err(why) = recording.flush() {
-                break Err(why);
-            }
+            recording.flush()?;
         }
-    };
-    let missed = consumer.missed();
-    consumer.end();
-    done?;
-    let (events, topics) = (recording.events, recording.topics.len());
-    recording.finish()?;
+    }
+}
+
+fn told(args: &Args, events: u64, topics: usize, missed: u64, skipped: Option<&Skipped>) -> Done {
     match args.format {
         Format::Text => print(format_args!(
             "recorded {events} events of {topics} topics to {}\n",
             args.file.display()
         ))?,
-        Format::Json => print_line(
-            &json!({"event": "recorded", "events": events, "topics": topics, "missed": missed}),
-        )?,
+        Format::Json => print_line(&json!({
+            "event": "recorded",
+            "events": events,
+            "topics": topics,
+            "missed": missed,
+            "skipped": skipped.map_or(0, |skipped| skipped.events),
+        }))?,
+    }
+    if let Some(Skipped { events, first }) = skipped {
+        anstream::eprintln!(
+            "{BAD}skipped{BAD:#} {events} events that cannot be recorded; the first: {}",
+            Printable(first)
+        );
     }
     match (missed, args.format) {
         (0, _) | (_, Format::Json) => Ok(()),
@@ -95,21 +113,28 @@ pub(super) fn run(args: &Args) -> Done {
     }
 }
 
+/// Events that have no place in the file.
+#[derive(Clone)]
+struct Skipped {
+    events: u64,
+    /// Reason of the first.
+    first: String,
+}
+
 /// The file that is written.
 struct Recording {
     file: String,
     recorder: Recorder<BufWriter<File>>,
-    /// Number of each topic, by its name and type code.
-    topics: HashMap<String, Vec<(Topic, u16)>>,
     events: u64,
+    skipped: Option<Skipped>,
 }
 
 impl Recording {
-    fn create(args: &Args) -> Result<Self, Failed> {
-        let file = args.file.display().to_string();
-        let opened = match args.force {
-            true => File::create(&args.file),
-            false => File::create_new(&args.file),
+    fn create(path: &Path, force: bool) -> Result<Self, Failed> {
+        let file = path.display().to_string();
+        let opened = match force {
+            true => File::create(path),
+            false => File::create_new(path),
         };
         let opened = opened.map_err(|error| match error.kind() {
             std::io::ErrorKind::AlreadyExists => {
@@ -121,16 +146,28 @@ impl Recording {
         Ok(Recording {
             recorder: recorder.map_err(|error| because(format!("{file}: {error}")))?,
             file,
-            topics: HashMap::new(),
             events: 0,
+            skipped: None,
         })
     }
 
+    /// Writes an event, or counts it if it has no place in the file.
+    ///
+    /// # Errors
+    /// The file cannot be written.
     fn write(&mut self, arrived: &Arrived, types: &ValueTypes) -> Done {
         let event = &arrived.event;
-        let (topic, cdr) = to_message(event, types)
-            .map_err(|why| because(format!("an event of type {}: {why}", event.header.r#type)))?;
-        let id = self.topic(topic)?;
+        let placed = match to_message(event, types) {
+            Ok((topic, cdr)) => self.topic(&topic)?.map(|id| (id, cdr)),
+            Err(why) => Err(why),
+        };
+        let (id, cdr) = match placed {
+            Ok(placed) => placed,
+            Err(why) => {
+                self.skip(format!("an event of type {}: {why}", event.header.r#type));
+                return Ok(());
+            }
+        };
         let created = time::since_1970(event.header.creation_time).unwrap_or(arrived.at);
         let parts: [&[u8]; 2] = [&native_header(), &cdr];
         let written = self.recorder.write(id, arrived.at, created, &parts);
@@ -139,15 +176,24 @@ impl Recording {
         Ok(())
     }
 
-    fn topic(&mut self, topic: Topic) -> Result<u16, Failed> {
-        let known = self.topics.entry(topic.name.clone()).or_default();
-        if let Some((_, id)) = known.iter().find(|(known, _)| *known == topic) {
-            return Ok(*id);
+    fn skip(&mut self, why: String) {
+        let skipped = self.skipped.get_or_insert(Skipped {
+            events: 0,
+            first: why,
+        });
+        skipped.events += 1;
+    }
+
+    /// Returns the number of a topic, or the reason for which the format has none for it.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    fn topic(&mut self, topic: &Topic) -> Result<Result<u16, String>, Failed> {
+        match self.recorder.topic(topic) {
+            Ok(id) => Ok(Ok(id)),
+            Err(Error::Io(error)) => Err(because(format!("{}: {error}", self.file))),
+            Err(why) => Ok(Err(why.to_string())),
         }
-        let id = self.recorder.topic(&topic);
-        let id = id.map_err(|error| because(format!("{}: {error}", self.file)))?;
-        known.push((topic, id));
-        Ok(id)
     }
 
     fn flush(&mut self) -> Done {
@@ -159,5 +205,48 @@ impl Recording {
         let finished = self.recorder.finish();
         finished.map_err(|error| because(format!("{}: {error}", self.file)))?;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use oxorb_mcap::{Ending, Playback};
+
+    use super::super::channel::event_of;
+    use super::*;
+
+    /// The format counts topics with 16 bits.
+    #[test]
+    fn events_beyond_what_the_format_holds_are_counted_and_the_file_is_whole() {
+        let path = std::env::temp_dir().join(format!("oxorb-record-{}.mcap", std::process::id()));
+        let types = ValueTypes::default();
+        let mut recording = Recording::create(&path, true).ok().unwrap();
+        let mut write = |kind: i32| {
+            let event = event_of(kind, 1);
+            let arrived = Arrived {
+                event,
+                at: 1,
+                age: None,
+            };
+            assert!(recording.write(&arrived, &types).is_ok(), "{kind}");
+        };
+        (16..16 + 65_534).for_each(&mut write);
+        (0..5).for_each(|kind| write(70_000 + kind));
+        write(16);
+        let skipped = recording.skipped.clone().unwrap();
+        assert_eq!((recording.events, skipped.events), (65_535, 5));
+        assert!(skipped.first.contains("type 70000"), "{}", skipped.first);
+        assert!(recording.finish().is_ok());
+        let octets = std::fs::read(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let mut playback = Playback::new(octets.as_slice()).unwrap();
+        let mut messages = 0;
+        while playback.next_message().unwrap().is_some() {
+            messages += 1;
+        }
+        assert_eq!(
+            (messages, playback.ending()),
+            (65_535, Some(&Ending::Complete))
+        );
     }
 }

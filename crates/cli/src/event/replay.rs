@@ -21,7 +21,8 @@ use crate::output::{BAD, Done, Failed, Format, because, print, print_line};
 #[derive(clap::Args)]
 #[command(
     after_help = "Events are pushed in the order of the file, at the times they were recorded at, with a new time of \
-    creation. A recording that ends early, as of a process that was killed, is replayed up to where it ends.\n\nExamples:\n  \
+    creation. A recording that ends early, as of a process that was killed, is replayed up to where it ends. A message that \
+    cannot be read as the event that its topic says is left out, counted and told.\n\nExamples:\n  \
     oxorb event replay run.mcap\n  \
     oxorb event replay run.mcap --speed 10\n  \
     oxorb event replay run.mcap --step --at corbaloc::host:2811/EventService"
@@ -56,7 +57,10 @@ pub(super) fn run(args: &Args) -> Done {
     let done = push_all(args, &mut playback, (&channel, &proxy), &end, &mut replayed);
     let gone = proxy.disconnect_push_consumer();
     done.map_err(|failed| match failed {
-        Stopped::File(why) => within(&why),
+        Stopped::File(why) => within(&format!(
+            "{why}; {} events were pushed before",
+            replayed.events
+        )),
         Stopped::Channel(failed) => failed,
     })?;
     gone.map_err(|why| channel.failed(why))?;
@@ -69,6 +73,10 @@ struct Replayed {
     events: u64,
     /// Messages of other topics.
     skipped: u64,
+    /// Messages that are not what their topic says.
+    unreadable: u64,
+    /// Place and fault of the first of them.
+    first_unreadable: Option<String>,
 }
 
 /// Reason to end early.
@@ -93,15 +101,20 @@ fn push_all(
             return Ok(());
         };
         number += 1;
-        let event = to_event(message.topic, message.data).map_err(|why| {
-            Stopped::File(format!(
-                "message {number} ({}): {why}",
-                Printable(&message.topic.name)
-            ))
-        })?;
-        let Some(mut event) = event else {
-            replayed.skipped += 1;
-            continue;
+        let mut event = match to_event(message.topic, message.data) {
+            Ok(Some(event)) => event,
+            Ok(None) => {
+                replayed.skipped += 1;
+                continue;
+            }
+            Err(why) => {
+                replayed.unreadable += 1;
+                replayed.first_unreadable.get_or_insert_with(|| {
+                    let topic = Printable(&message.topic.name);
+                    format!("message {number} ({topic}): {why}")
+                });
+                continue;
+            }
         };
         let (start, first) = *clock.get_or_insert((Instant::now(), message.log_time));
         let go = match args.step {
@@ -148,13 +161,20 @@ fn step(
 }
 
 fn told(args: &Args, replayed: &Replayed, ending: Option<&Ending>) -> Done {
-    let Replayed { events, skipped } = replayed;
+    let Replayed {
+        events,
+        skipped,
+        unreadable,
+        first_unreadable,
+    } = replayed;
     let cut_off = ending == Some(&Ending::CutOff);
     match args.format {
         Format::Json => print_line(&json!({
             "event": "replayed",
             "events": events,
             "skipped": skipped,
+            "unreadable": unreadable,
+            "first_unreadable": first_unreadable,
             "cut_off": cut_off,
         })),
         Format::Text => {
@@ -162,6 +182,12 @@ fn told(args: &Args, replayed: &Replayed, ending: Option<&Ending>) -> Done {
             if *skipped > 0 {
                 anstream::eprintln!(
                     "{BAD}skipped{BAD:#} {skipped} messages of topics that are not of events"
+                );
+            }
+            if let Some(first) = first_unreadable {
+                anstream::eprintln!(
+                    "{BAD}left out{BAD:#} {unreadable} messages that cannot be read; the first: {}",
+                    Printable(first)
                 );
             }
             if cut_off {

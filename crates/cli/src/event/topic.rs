@@ -30,7 +30,7 @@ const WHOLE_NAME: &str = "OxORB::RecordedEvent";
 const WHOLE_IDL: &str = "module OxORB {\n    // any_value: type and value as an encapsulation of CDR; empty without a value.\n    \
     struct RecordedEvent {\n        long ttl;\n        sequence<octet> payload;\n        sequence<octet> any_value;\n    };\n};\n";
 
-/// Returns the topic and the CDR of an event.
+/// Returns the topic and the CDR of an event. One whose value cannot be written as a value is recorded whole.
 pub(super) fn to_message(event: &Event, types: &ValueTypes) -> Result<(Topic, Vec<u8>), String> {
     let any = event.data.any_value.type_code();
     let (place, ty) = match types.of_payload() {
@@ -39,15 +39,9 @@ pub(super) fn to_message(event: &Event, types: &ValueTypes) -> Result<(Topic, Ve
         _ => (WHOLE, None),
     };
     if let Some(ty) = ty
-        && let Some(idl) = idl_of(ty)
-        && let Ok(Some(value)) = types.value(&event.data)
+        && let Some(message) = as_value(event, place, ty, types)
     {
-        let schema = Schema::idl(&idl.name, &idl.text);
-        let mut topic = topic(event, place, schema);
-        topic
-            .metadata
-            .insert(TYPE_CODE.to_owned(), type_code_text(ty)?);
-        return Ok((topic, encode(&value, ty)?));
+        return Ok(message);
     }
     let mut whole = Encoder::new(Vec::new(), ByteOrder::NATIVE, Dialect::GIOP_1_2);
     whole.long(event.header.ttl);
@@ -64,6 +58,21 @@ pub(super) fn to_message(event: &Event, types: &ValueTypes) -> Result<(Topic, Ve
         topic(event, WHOLE, Schema::idl(WHOLE_NAME, WHOLE_IDL)),
         whole.finish().to_vec(),
     ))
+}
+
+/// Returns the topic and the CDR of an event whose value viewers can read; `None` for all others.
+fn as_value(
+    event: &Event,
+    place: &str,
+    ty: &TypeCode,
+    types: &ValueTypes,
+) -> Option<(Topic, Vec<u8>)> {
+    let idl = idl_of(ty)?;
+    let value = types.value(&event.data).ok()??;
+    let mut topic = topic(event, place, Schema::idl(&idl.name, &idl.text));
+    let type_code = type_code_text(ty).ok()?;
+    topic.metadata.insert(TYPE_CODE.to_owned(), type_code);
+    Some((topic, encode(&value, ty).ok()?))
 }
 
 /// Returns the event of a message; `None` for a topic that is not of events.

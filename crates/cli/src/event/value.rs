@@ -38,10 +38,10 @@ pub(super) struct ValueTypes {
 impl TypeArgs {
     /// Compiles the IDL.
     pub(super) fn load(&self) -> Result<ValueTypes, Failed> {
-        let types = match self.idl.files.is_empty() {
-            true => Types::new(Model::default()),
-            false => self.idl.load()?,
-        };
+        if self.idl.files.is_empty() {
+            return Ok(ValueTypes::default());
+        }
+        let types = self.idl.load()?;
         let ty = match &self.name {
             None => None,
             Some(name) => Some(types.by_name(name).map_err(because)?),
@@ -51,6 +51,17 @@ impl TypeArgs {
             ty,
             payload: self.payload,
         })
+    }
+}
+
+impl Default for ValueTypes {
+    /// Returns no types: each value names its own.
+    fn default() -> Self {
+        ValueTypes {
+            source: Source::Idl(Box::new(Types::new(Model::default()))),
+            ty: None,
+            payload: false,
+        }
     }
 }
 

@@ -161,8 +161,8 @@ impl Display for Comparison {
         writeln!(f, "\n{verdict}")?;
         writeln!(
             f,
-            "\nNext: `oxorb demo sched` overloads a server under four scheduling strategies; docs/realtime.md has lanes\n\
-             in a program of yours."
+            "\nNext: `oxorb demo sched` overloads a server under four scheduling strategies, `oxorb demo events` an event\n\
+             channel; docs/realtime.md has lanes in a program of yours."
         )
     }
 }

@@ -5,6 +5,7 @@ mod act;
 pub(crate) mod client;
 mod compare;
 mod display;
+mod events;
 mod process;
 mod sched;
 pub(crate) mod server;
@@ -47,7 +48,7 @@ pub(crate) struct Args {
     /// Print the IDL of the interface and end
     #[arg(long)]
     idl: bool,
-    /// For whom the output is
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -57,6 +58,8 @@ pub(crate) struct Args {
 enum Play {
     /// Overload a server under four scheduling strategies, and count missed deadlines beside the simulated ones
     Sched(sched::Args),
+    /// Show an event channel: urgent events overtake, slow consumers lose only their own, filters, a timeout
+    Events(events::Args),
 }
 
 /// CORBA priority of the urgent client and of its lane, and the priority of SCHED_FIFO that stands for it.
@@ -64,8 +67,10 @@ const URGENT: i16 = 60;
 
 /// Plays all acts and compares them.
 pub(crate) fn run(args: Args) -> Done {
-    if let Some(Play::Sched(args)) = &args.play {
-        return sched::run(args);
+    match &args.play {
+        Some(Play::Sched(args)) => return sched::run(args),
+        Some(Play::Events(args)) => return events::run(args),
+        None => {}
     }
     if args.idl {
         return print(include_str!("../../idl/navigation.idl"));

@@ -136,7 +136,7 @@ fn nil() -> Failed {
 }
 
 /// Returns an event that stands for a type and a source.
-pub(super) fn event_of(kind: i32, source: i32) -> Event {
+pub(crate) fn event_of(kind: i32, source: i32) -> Event {
     let header = EventHeader {
         r#type: kind,
         source,

@@ -283,17 +283,18 @@ impl ShmLink {
     /// Leaves the descriptor as those who wait there need it, when a thread ceases to read.
     fn settle(&self, found: bool) {
         let word = self.incoming.at.reader();
+        let unsure = self.watch.joins();
         if !matches!(self.incoming.waiting(&self.segment), Ok(0)) {
             let rung = self.watch.rung.load(Ordering::Relaxed)
                 || self.watch.armed.load(Ordering::Acquire)
                     && self.segment.word(word).load(Ordering::Relaxed) == AWAKE;
-            if !rung {
+            if unsure || !rung {
                 self.watch.raise();
             }
             return;
         }
         self.disarm();
-        if !found || self.watch.rung.load(Ordering::Relaxed) {
+        if unsure || !found || self.watch.rung.load(Ordering::Relaxed) {
             self.hush();
         }
         self.watch.lower();
@@ -436,11 +437,7 @@ impl Link for ShmLink {
     }
 
     fn poll_fd(&self) -> Option<BorrowedFd<'_>> {
-        let (descriptor, new) = self.watch.descriptor(&self.socket)?;
-        if new {
-            self.arm();
-        }
-        Some(descriptor)
+        self.watch.descriptor(&self.socket, || self.arm())
     }
 
     fn took_nothing(&self) -> bool {

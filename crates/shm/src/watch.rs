@@ -3,11 +3,14 @@
 //! From the time that somebody asks for it, it is readable while octets wait that nobody reads. The peer
 //! makes it so by an octet over the socket, if it was asked to; where octets came unasked, this end
 //! raises it itself. A connection at which nobody but a reading thread waits pays nothing for it.
+//!
+//! Whoever asks first may be another thread than the one that reads, and both then tell the peer how they wait. So the
+//! first look after that believes nothing of what is noted here: see [`Watch::joins`].
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use oxorb_sys::poll::{Either, Signal};
 
@@ -20,6 +23,10 @@ pub(crate) struct Watch {
     /// The peer has sent one that was not taken, or is about to.
     pub(crate) rung: AtomicBool,
     raised: AtomicBool,
+    /// Somebody has asked for the descriptor, and the thread that reads has not taken note of it.
+    joining: AtomicBool,
+    /// Held while the descriptor is made and the peer asked for an octet.
+    making: Mutex<()>,
 }
 
 impl Watch {
@@ -29,15 +36,38 @@ impl Watch {
         self.either.get().is_some()
     }
 
-    /// Returns the descriptor, if there is one; it follows `socket`. The caller sees to the octets that
-    /// wait already if it is `new`.
-    pub(crate) fn descriptor(&self, socket: &OwnedFd) -> Option<(BorrowedFd<'_>, bool)> {
-        if let Some(either) = self.either.get() {
-            return Some((either.as_fd(), false));
+    /// Returns the descriptor, if there is one; it follows `socket`. Where it is new, `arm` sees to the octets that wait
+    /// already.
+    pub(crate) fn descriptor(
+        &self,
+        socket: &OwnedFd,
+        arm: impl FnOnce(),
+    ) -> Option<BorrowedFd<'_>> {
+        if self.either.get().is_none() {
+            let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+            if self.either.get().is_none() {
+                let made = Either::new(socket, always().ok()?).ok()?;
+                // Before the descriptor: who knows of that knows of this.
+                self.joining.store(true, Ordering::Release);
+                let _ = self.either.set(made);
+                arm();
+            }
         }
-        let made = Either::new(socket, always().ok()?).ok()?;
-        let new = self.either.set(made).is_ok();
-        Some((self.either.get()?.as_fd(), new))
+        Some(self.either.get()?.as_fd())
+    }
+
+    /// Returns whether another thread may have asked for the descriptor since this one, which reads, looked last: then
+    /// `armed` and `rung` say nothing. From then on this thread alone changes them.
+    #[inline]
+    pub(crate) fn joins(&self) -> bool {
+        self.joining.load(Ordering::Relaxed) && self.join()
+    }
+
+    #[cold]
+    fn join(&self) -> bool {
+        drop(self.making.lock().unwrap_or_else(PoisonError::into_inner));
+        self.joining.store(false, Ordering::Relaxed);
+        true
     }
 
     /// Makes the descriptor readable.

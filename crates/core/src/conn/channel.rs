@@ -104,8 +104,9 @@ impl Receiver<'_> {
             Ok(lease) => {
                 let lease = lease?;
                 let octets = lease.len();
-                self.inbox.lend(lease);
-                Some(Ok(Event::Octets { octets, all: true }))
+                let whole = self.inbox.lend(lease);
+                // The rest of the message was written with it.
+                Some(Ok(Event::Octets { octets, all: !whole }))
             }
             Err(error) => Some(unread(error)),
         }

@@ -253,7 +253,9 @@ impl Connection {
                     gather.before_read();
                     return Ok(Wait::Limited);
                 }
-                let has_had_its_turn = drained || reads >= TURN;
+                // What can be lent ends a read that had room for more.
+                let ends = drained && !(inbox.borrows().is_some() && self.link.lender().is_some());
+                let has_had_its_turn = ends || reads >= TURN;
                 Ok(if has_had_its_turn {
                     Wait::Not
                 } else {

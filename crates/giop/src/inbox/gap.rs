@@ -29,11 +29,12 @@ impl Inbox {
         (may && left >= SMALLEST_LEASE).then_some(left)
     }
 
-    /// Takes the octets that come next, at most as many as the inbox [borrows](Self::borrows). Allocates the first time.
+    /// Takes the octets that come next, at most as many as the inbox [borrows](Self::borrows), and returns whether the
+    /// message is whole with them. Allocates the first time.
     ///
     /// # Panics
     /// When they are too many.
-    pub fn lend(&mut self, lease: Lease) {
+    pub fn lend(&mut self, lease: Lease) -> bool {
         let most = self.borrows();
         assert!(
             most.is_some_and(|most| lease.len() <= most),
@@ -43,6 +44,7 @@ impl Inbox {
         let at = self.buffer.len() - self.start;
         self.gap.get_or_insert_default().open(at, lease);
         self.has_gap = true;
+        self.awaited <= at
     }
 
     /// Octets of a message with a gap that are in the buffer.

@@ -14,7 +14,7 @@ use shuttle::{Config, Runner as Shuttle, thread};
 use crate::core::Core;
 use crate::outlet::{Runner, Shared, State, Turns};
 use crate::{
-    Attributes, Cause, Counts, ManualClock, Offered, Outcome, PullError, Qos, Release, Sink,
+    Attributes, Cause, Counts, ManualClock, Offered, Order, Outcome, PullError, Qos, Release, Sink,
     Timers, WhenFull,
 };
 
@@ -45,6 +45,8 @@ struct Notes {
     dropped: Mutex<Vec<(Cause, u64)>>,
     released: Mutex<u32>,
     inside: Mutex<u32>,
+    /// Whether event 1 is asked for once more.
+    again: Mutex<bool>,
     answer: fn(u64) -> Outcome,
 }
 
@@ -55,6 +57,7 @@ impl Notes {
             dropped: Mutex::new(Vec::new()),
             released: Mutex::new(0),
             inside: Mutex::new(0),
+            again: Mutex::new(false),
             answer,
         })
     }
@@ -72,7 +75,11 @@ impl Sink<u64> for Notes {
             assert_eq!(*inside, 1, "two threads deliver to one consumer");
         }
         thread::yield_now();
-        let answer = (self.answer)(events[0]);
+        let again = events[0] == 1 && std::mem::take(&mut *self.again.lock().unwrap());
+        let answer = match again {
+            true => Outcome::Retry(Duration::ZERO),
+            false => (self.answer)(events[0]),
+        };
         if answer == Outcome::Delivered {
             self.got.lock().unwrap().extend(events);
         }
@@ -226,6 +233,29 @@ fn a_full_queue_drops_the_newest_or_the_oldest() {
     explore(|| full(WhenFull::DropNewest));
     explore(|| full(WhenFull::DropOldest));
     explore(|| full(WhenFull::KeepLatest));
+}
+
+/// A new quality of service, however it meets a delivery that is tried again, loses and reorders nothing.
+#[test]
+fn a_new_quality_of_service_keeps_the_order() {
+    explore(|| {
+        let ordered = |events| Qos {
+            events,
+            order: Order::Priority,
+            ..Qos::default()
+        };
+        let sink = Notes::new(|_| Outcome::Delivered);
+        *sink.again.lock().unwrap() = true;
+        let mut world = world(ordered(8), Some(Arc::clone(&sink)), false);
+        let threads = world.serve();
+        let outlet = Arc::clone(&world.outlet);
+        let owner = thread::spawn(move || outlet.set_qos(ordered(4)));
+        world.offer(0..4);
+        owner.join().unwrap();
+        assert!(world.outlet.drain(Cause::Detached, LONG));
+        assert_eq!(sink.got(), [0, 1, 2, 3]);
+        finish(&world, threads);
+    });
 }
 
 /// Suppliers that wait for one place are all woken: by a delivery or by the end.

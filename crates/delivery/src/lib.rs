@@ -65,6 +65,7 @@ mod queue;
 mod rate;
 mod sink;
 mod sync;
+mod taken;
 mod timers;
 
 pub use attributes::Attributes;
@@ -81,4 +82,6 @@ pub use plan::{ConnectError, DispatcherError, LanePlan, Plan};
 pub use qos::{Order, Qos, WhenFull};
 pub use rate::{Beyond, Meter, Rate, Verdict};
 pub use sink::{Outcome, Release, Sink};
+#[doc(hidden)]
+pub use taken::locks_taken;
 pub use timers::{Fired, Timer, Timers, TooManyTimers};

@@ -26,6 +26,7 @@ mod chosen {
         /// Takes the lock, which this crate never holds across a call of a sink.
         #[inline]
         pub(crate) fn lock(&self) -> Locked<'_, T> {
+            crate::taken::note(std::ptr::from_ref(self).addr());
             loop {
                 match self.0.lock() {
                     Ok(guard) => return guard,

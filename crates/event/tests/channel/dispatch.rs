@@ -1,14 +1,15 @@
 //! Consumers with a queue, a lane and an urgency of their own (A17.2).
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 
 use oxorb::{Interface as _, Orb};
-use oxorb_event::delivery::{Cause, LanePlan, Order, Plan, Qos, WhenFull};
+use oxorb_event::delivery::{Cause, LanePlan, Order, Plan, Qos, WhenFull, locks_taken};
 use oxorb_event::rtec_event_comm::{Event, PushConsumer};
 use oxorb_event::{
     ChannelOptions, ConnectError, ConsumerDispatch, EventChannel, Filter, Publisher, RemoteChannel,
-    Subscriber,
+    Subscriber, SupplierConnection,
 };
 
 use crate::{Record, asks, event, publishes};
@@ -169,4 +170,67 @@ fn a_queue_that_there_is_not_is_refused() {
     assert!(matches!(refused, ConnectError::Queue(_)), "{refused}");
     let reactive = EventChannel::new(ChannelOptions::default());
     assert_eq!(connect(&reactive, 0).unwrap_err(), ConnectError::NoQueues);
+}
+
+/// Notes the locks that its lane took for each event.
+#[derive(Default)]
+struct Locks {
+    taken: Mutex<Vec<usize>>,
+    events: Mutex<u32>,
+    changed: Condvar,
+}
+
+impl PushConsumer for Locks {
+    fn push(&self, _: &[Event]) {
+        let taken = locks_taken().expect("tests are debug builds");
+        self.taken.lock().unwrap().extend(taken);
+        *self.events.lock().unwrap() += 1;
+        self.changed.notify_all();
+    }
+
+    fn disconnect_push_consumer(&self) -> oxorb::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn priorities_share_no_lock_for_an_event() {
+    const EVENTS: u32 = 200;
+    let channel = two_lanes();
+    let (low, high) = (Arc::new(Locks::default()), Arc::new(Locks::default()));
+    let run = |consumer: &Arc<Locks>, lane, event_type| {
+        let wanted = asks(&Filter::event_type(event_type));
+        let connected = channel.connect_consumer_with(consumer.clone(), &wanted, in_lane(lane));
+        let supplier = channel.connect_supplier(None, &publishes([(event_type, 1)]));
+        (connected.unwrap(), supplier.unwrap())
+    };
+    let push = |supplier: &SupplierConnection, consumer: &Locks, event_type| {
+        // What connecting took.
+        locks_taken();
+        for number in 1..=EVENTS {
+            supplier.push(&[event(event_type, 1, 7)]).unwrap();
+            let events = consumer.events.lock().unwrap();
+            let fewer = |events: &mut u32| *events < number;
+            drop(consumer.changed.wait_while(events, fewer).unwrap());
+        }
+        let taken = locks_taken().expect("tests are debug builds");
+        consumer.taken.lock().unwrap().extend(taken);
+    };
+    let (_low, low_supplier) = run(&low, 0, 17);
+    let (_high, high_supplier) = run(&high, 1, 18);
+    thread::scope(|scope| {
+        scope.spawn(|| push(&low_supplier, &low, 17));
+        scope.spawn(|| push(&high_supplier, &high, 18));
+    });
+    let locks = |of: &Locks| {
+        of.taken
+            .lock()
+            .unwrap()
+            .iter()
+            .copied()
+            .collect::<BTreeSet<_>>()
+    };
+    let (low, high) = (locks(&low), locks(&high));
+    assert!(!low.is_empty() && !high.is_empty());
+    assert!(low.is_disjoint(&high), "{low:x?} and {high:x?}");
 }

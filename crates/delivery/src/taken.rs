@@ -1,0 +1,52 @@
+//! Locks that a thread takes, noted in debug builds: tests look at them around an event.
+
+/// Returns the locks of this crate that the calling thread has taken since it last asked, each once, as numbers that tell
+/// them apart; `None` in release builds. Allocates.
+///
+/// # Panics
+/// They were more than 32.
+pub fn locks_taken() -> Option<Vec<usize>> {
+    noted::take()
+}
+
+pub(crate) use noted::note;
+
+#[cfg(debug_assertions)]
+mod noted {
+    use std::cell::Cell;
+
+    /// More than any event needs.
+    const MOST: usize = 32;
+
+    thread_local! {
+        static TAKEN: Cell<([usize; MOST], usize)> = const { Cell::new(([0; MOST], 0)) };
+    }
+
+    pub(crate) fn note(lock: usize) {
+        let _ = TAKEN.try_with(|taken| {
+            let (mut locks, count) = taken.get();
+            if !locks[..count.min(MOST)].contains(&lock) {
+                if let Some(free) = locks.get_mut(count) {
+                    *free = lock;
+                }
+                taken.set((locks, count + 1));
+            }
+        });
+    }
+
+    pub(super) fn take() -> Option<Vec<usize>> {
+        let (locks, count) = TAKEN.replace(([0; MOST], 0));
+        assert!(count <= MOST, "more than {MOST} locks were taken");
+        Some(locks[..count].to_vec())
+    }
+}
+
+#[cfg(not(debug_assertions))]
+mod noted {
+    #[inline(always)]
+    pub(crate) fn note(_: usize) {}
+
+    pub(super) fn take() -> Option<Vec<usize>> {
+        None
+    }
+}

@@ -269,7 +269,7 @@ const LAYERS: [Layer; 43] = [
     },
     Layer {
         package: "oxorb-faults",
-        uses: &["oxorb", "oxorb-event", "oxorb-testkit"],
+        uses: &["oxorb", "oxorb-event", "oxorb-notify", "oxorb-testkit"],
         why: "processes that are killed are applications",
     },
     Layer {

@@ -106,7 +106,10 @@ impl Receiver<'_> {
                 let octets = lease.len();
                 let whole = self.inbox.lend(lease);
                 // The rest of the message was written with it.
-                Some(Ok(Event::Octets { octets, all: !whole }))
+                Some(Ok(Event::Octets {
+                    octets,
+                    all: !whole,
+                }))
             }
             Err(error) => Some(unread(error)),
         }

@@ -8,7 +8,8 @@
 //! What lies in such memory is never borrowed as octets: a reference to a plain `u8` promises the
 //! compiler that nobody changes it. The memory is shown as atomic words, which promise nothing of the
 //! kind, and [`copy_in`] and [`copy_out`] move octets by loads and stores of whole words
-//! (`Ordering::Relaxed`): each octet is read once, and what was read is the caller's own. Whatever
+//! (`Ordering::Relaxed`), or many of them by one instruction of the processor that the compiler does not
+//! look into: each octet is read once, and what was read is the caller's own. Whatever
 //! another process writes, and whenever, this one reads some octets, and stays within the memory: its
 //! size is sealed.
 
@@ -23,6 +24,7 @@ use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 
+mod long;
 mod pages;
 
 pub use pages::HUGE_PAGE;
@@ -249,6 +251,9 @@ pub fn copy_in(words: &[AtomicU64], at: usize, octets: &[u8]) {
     let (first, skip) = (at / WORD, at % WORD);
     let last = at.checked_add(octets.len()).map(|end| end.div_ceil(WORD));
     let words = &words[first..last.expect("within memory")];
+    if long::copy_in(words, skip, octets) {
+        return;
+    }
     let mut words = words.iter();
     let mut octets = octets;
     if skip > 0 && !octets.is_empty() {
@@ -291,6 +296,13 @@ pub fn copy_out(words: &[AtomicU64], at: usize, buffer: &mut Vec<u8>, octets: us
     let words = &words[first..last.expect("within memory")];
     buffer.reserve(octets);
     let length = buffer.len();
+    if let Some(room) = buffer.spare_capacity_mut().get_mut(..octets)
+        && long::copy_out(words, skip, room)
+    {
+        // SAFETY: `copy_out` has initialised as many octets behind the old length.
+        unsafe { buffer.set_len(length + octets) };
+        return;
+    }
     let mut room = buffer.as_mut_ptr().wrapping_add(length);
     let mut words = words.iter();
     let mut left = octets;
@@ -329,7 +341,11 @@ pub fn copy_to(words: &[AtomicU64], at: usize, octets: &mut [u8]) {
     count(octets.len());
     let (first, skip) = (at / WORD, at % WORD);
     let last = at.checked_add(octets.len()).map(|end| end.div_ceil(WORD));
-    let mut words = words[first..last.expect("within memory")].iter();
+    let words = &words[first..last.expect("within memory")];
+    if long::copy_to(words, skip, octets) {
+        return;
+    }
+    let mut words = words.iter();
     let mut next = || {
         let word = words.next().expect("within the words");
         word.load(Ordering::Relaxed).to_ne_bytes()
@@ -390,6 +406,31 @@ mod tests {
                         .chain(&all[at + length..])
                         .all(|it| *it == 0xee)
                 );
+            }
+        }
+    }
+
+    /// As many octets as the processor moves by one instruction, and a few more or less.
+    #[test]
+    fn many_octets_come_out_as_they_went_in_at_any_place() {
+        const MANY: usize = 2 * long::LONG + 3;
+        let memory = Shared::private(4 * HEADER).unwrap();
+        let octets: Vec<u8> = (0..MANY).map(|at| (at % 251) as u8).collect();
+        let places = if cfg!(miri) { 3..4 } else { 0..9 };
+        for at in places {
+            for length in [long::LONG - 1, long::LONG, long::LONG + 1, MANY] {
+                copy_in(memory.data(), 0, &[0xee; MANY + 20]);
+                copy_in(memory.data(), at, &octets[..length]);
+                let mut out = vec![7; 3];
+                copy_out(memory.data(), at, &mut out, length);
+                assert!(out[3..] == octets[..length], "{at} {length}");
+                let mut full = vec![9; length];
+                copy_to(memory.data(), at, &mut full);
+                assert!(full == octets[..length], "{at} {length}");
+                let mut around = vec![0; length + 2 * at];
+                copy_to(memory.data(), 0, &mut around);
+                let (head, tail) = (&around[..at], &around[at + length..]);
+                assert!([head, tail].concat().iter().all(|octet| *octet == 0xee));
             }
         }
     }

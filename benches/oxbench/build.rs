@@ -16,6 +16,7 @@ fn main() -> Result<(), oxorb_idlgen::Error> {
         .compile()?;
     oxorb_idlgen::compile([
         "idl/cubit.idl",
+        "idl/in_place.idl",
         "idl/probe.idl",
         "idl/marshal.idl",
         "idl/load.idl",

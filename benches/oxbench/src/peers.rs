@@ -1,7 +1,7 @@
 //! Who is measured: each peer is a server process and a client process that speak to each other only.
 
+pub(crate) mod apart;
 mod build;
-pub(crate) mod iceoryx2;
 pub(crate) mod jacorb;
 pub(crate) mod omniorb;
 mod oxorb;
@@ -138,6 +138,22 @@ pub(crate) enum Side {
         path: String,
         /// Way of waiting
         wait: protocols::ring::Wait,
+    },
+    /// Serve a Sink
+    SinkServer {
+        /// Endpoint to listen on
+        endpoint: String,
+    },
+    /// Call a Sink
+    SinkClient {
+        /// IOR:...
+        reference: String,
+    },
+    /// Copy octets within the process
+    CubitMemcpy {
+        /// Nothing
+        #[arg(default_value = "")]
+        endpoint: String,
     },
     /// Call an object of the same process
     Collocated {
@@ -291,6 +307,9 @@ pub(crate) fn play(side: &Side) -> Result {
         Side::CubitRawClient { address } => protocols::sides::call_raw(address),
         Side::CubitRingServer { path, wait } => protocols::ring::serve(path, *wait),
         Side::CubitRingClient { path, wait } => protocols::ring::call(path, *wait),
+        Side::SinkServer { endpoint } => protocols::one_way::serve(endpoint),
+        Side::SinkClient { reference } => protocols::one_way::call(reference),
+        Side::CubitMemcpy { .. } => protocols::one_way::copy(),
         &Side::Collocated { way, calls } => collocated::play(way, calls),
         &Side::Demux {
             shape,

@@ -64,6 +64,11 @@ class Caller {
         oxbench::cubes::Octets_var back = cubit_->cube_octet_sequence(data);
         check(back->length() == size);
       });
+    } else if (operation == "sent") {
+      oxbench::cubes::Octets data;
+      data.length(size);
+      for (CORBA::ULong i = 0; i < size; ++i) data[i] = CORBA::Octet(i);
+      repeat(calls, [&] { cubit_->take_octets(data); });
     } else {
       throw std::runtime_error("no operation named " + operation);
     }

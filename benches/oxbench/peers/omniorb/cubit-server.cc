@@ -40,6 +40,11 @@ class Cubit : public POA_oxbench::cubes::Cubit {
   }
   oxbench::cubes::Longs* cube_long_sequence(const oxbench::cubes::Longs& values) override { return take(values); }
   oxbench::cubes::Octets* cube_octet_sequence(const oxbench::cubes::Octets& values) override { return take(values); }
+
+  void take_octets(const oxbench::cubes::Octets& values) override {
+    const CORBA::ULong last = values.length() - 1;
+    if (values[0] != 0 || values[last] != CORBA::Octet(last)) throw CORBA::BAD_PARAM();
+  }
 };
 
 }  // namespace

@@ -1,31 +1,49 @@
-//! iceoryx2: a program of a workspace of its own, built when somebody asks for it.
+//! Peers that are programs of a workspace of their own, built when somebody asks for them.
 
 use std::path::PathBuf;
 
 use crate::Result;
 
-/// Path of the program, built as its workspace says.
-const PROGRAM: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/../peers/target/release/oxbench-iceoryx2"
-);
+/// Folder of the programs, built as their workspace says.
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../peers/target/release");
 
-/// Names the program where it lies elsewhere.
-const VARIABLE: &str = "OXBENCH_ICEORYX2";
+/// Program that is both sides of a pair.
+pub(crate) struct Apart {
+    program: &'static str,
+    /// Names the program where it lies elsewhere.
+    variable: &'static str,
+    /// Processor time that building it takes.
+    takes: &'static str,
+}
 
-/// Returns the program, which is both sides.
-///
-/// # Errors
-/// When nobody built it: how to.
-pub(crate) fn program() -> Result<PathBuf> {
-    let path = std::env::var_os(VARIABLE).map_or_else(|| PROGRAM.into(), PathBuf::from);
-    if path.is_file() {
-        return Ok(path);
+/// iceoryx2.
+pub(crate) const ICEORYX2: Apart = Apart {
+    program: "oxbench-iceoryx2",
+    variable: "OXBENCH_ICEORYX2",
+    takes: "two minutes",
+};
+
+impl Apart {
+    /// Returns the program.
+    ///
+    /// # Errors
+    /// When nobody built it: how to.
+    pub(crate) fn program(&self) -> Result<PathBuf> {
+        let Apart {
+            program,
+            variable,
+            takes,
+        } = self;
+        let path = std::env::var_os(variable)
+            .map_or_else(|| PathBuf::from(FOLDER).join(program), PathBuf::from);
+        if path.is_file() {
+            return Ok(path);
+        }
+        let text = format!(
+            "there is no {}: cargo build --release --locked --manifest-path benches/peers/Cargo.toml -p {program} \
+             ({takes}), or {variable}=PROGRAM",
+            path.display()
+        );
+        Err(text.into())
     }
-    let text = format!(
-        "there is no {}: cargo build --release --locked --manifest-path benches/peers/Cargo.toml -p oxbench-iceoryx2 \
-         (two minutes), or {VARIABLE}=PROGRAM",
-        path.display()
-    );
-    Err(text.into())
 }

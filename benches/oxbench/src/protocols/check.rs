@@ -1,7 +1,7 @@
 //! Bounds that the project set itself for protocols.
 
 use super::cube::Operation;
-use super::matrix::{self, Maker, Transport};
+use super::matrix::{self, Maker, Transport, Way};
 use super::report::{CubeReport, Report};
 use crate::bootstrap::Ratio;
 use crate::verdict::{Verdict, Verdicts, at_most, below};
@@ -14,6 +14,15 @@ const LITE_RT: f64 = 1.08;
 
 /// Microseconds of a ping over shared memory, a CPU for each side, spinning.
 const SPINNING: f64 = 1.0;
+
+/// 64 KiB in place by a ping.
+const PLACED: f64 = 1.2;
+
+/// Microseconds of 1 MiB one way in place.
+const MEBIBYTE: f64 = 20.0;
+
+/// 1 MiB one way, copied, by one memcpy.
+const COPIED: f64 = 1.1;
 
 /// One line for each bound.
 pub(super) fn verdicts(report: &Report) -> Verdicts {
@@ -30,7 +39,81 @@ pub(super) fn verdicts(report: &Report) -> Verdicts {
             LITE_RT,
         )
     });
-    Verdicts::new(pings.chain(order).chain(floor))
+    let sizes = one_way(report);
+    Verdicts::new(pings.chain(sizes).chain(order).chain(floor))
+}
+
+/// Sequences one way over shared memory, spinning. Of medians over all rounds.
+fn one_way(report: &Report) -> Vec<Verdict> {
+    const SIZED: u32 = 64 << 10;
+    const LARGE: u32 = 1 << 20;
+    let cube = |operation, size| {
+        let mut cubes = report.cubes.iter().map(|it| (it.cube, it));
+        let found = cubes.find(|(cube, _)| (cube.operation, cube.size) == (operation, size));
+        found.map(|(_, report)| report)
+    };
+    let p50 = |operation, size, maker, transport, way| {
+        let row = cube(operation, size)?.row_of(matrix::by(maker, transport, way)?)?;
+        Some(row.p50 as f64)
+    };
+    let spinning = |size, way| p50(Operation::Sent, size, Maker::Giop, Transport::Spinning, way);
+    let rings = p50(
+        Operation::Sent,
+        LARGE,
+        Maker::Giop,
+        Transport::Rings,
+        Way::Usual,
+    );
+    let ping = p50(
+        Operation::Void,
+        0,
+        Maker::Giop,
+        Transport::Spinning,
+        Way::Usual,
+    );
+    let memcpy = p50(
+        Operation::Sent,
+        LARGE,
+        Maker::Memcpy,
+        Transport::Memory,
+        Way::Usual,
+    );
+    let by = |this: Option<f64>, other: Option<f64>| Some(Ratio::exactly(this? / other?));
+    // No call at all says nothing.
+    if report
+        .cubes
+        .iter()
+        .all(|it| it.cube.operation != Operation::Sent)
+    {
+        return Vec::new();
+    }
+    vec![
+        at_most(
+            "64 KiB one way in place, spinning, by a ping",
+            by(spinning(SIZED, Way::Placed), ping),
+            PLACED,
+        ),
+        below(
+            "1 MiB one way in place, spinning, microseconds",
+            by(spinning(LARGE, Way::Placed), Some(1000.0)),
+            MEBIBYTE,
+        ),
+        at_most(
+            "1 MiB one way, copied once, spinning, by one memcpy",
+            by(spinning(LARGE, Way::Once), memcpy),
+            COPIED,
+        ),
+        at_most(
+            "1 MiB one way, copied on both sides, spinning, by one memcpy",
+            by(spinning(LARGE, Way::Usual), memcpy),
+            COPIED,
+        ),
+        at_most(
+            "1 MiB one way, copied on both sides through rings, spinning, by one memcpy",
+            by(rings, memcpy),
+            COPIED,
+        ),
+    ]
 }
 
 fn pings(cube: &CubeReport) -> [Verdict; 2] {
@@ -57,7 +140,7 @@ fn shared(cube: &CubeReport) -> [Verdict; 3] {
     let by = |this: Option<f64>, other: Option<f64>| Some(Ratio::exactly(this? / other?));
     let name = &cube.name;
     [
-        at_most(
+        below(
             format!("{name}: GIOP over shared memory, spinning, microseconds"),
             by(spinning, Some(1000.0)),
             SPINNING,
@@ -110,18 +193,32 @@ mod tests {
     use super::*;
     use crate::machine::Machine;
 
-    /// A run in which each protocol takes so many nanoseconds in each round.
+    const VOID: Cube = Cube {
+        operation: Operation::Void,
+        size: 0,
+    };
+
+    /// A run of `void` in which each protocol takes so many nanoseconds in each round.
     fn report(time: impl Fn(&Protocol) -> u64, protocols: &[&'static Protocol]) -> Report {
-        let void = Cube {
-            operation: Operation::Void,
-            size: 0,
-        };
-        let record = |protocol: &&'static Protocol| {
+        report_of(&[VOID], |_, protocol| time(protocol), protocols)
+    }
+
+    fn report_of(
+        cubes: &[Cube],
+        time: impl Fn(Cube, &Protocol) -> u64,
+        protocols: &[&'static Protocol],
+    ) -> Report {
+        let record = |cube: Cube, protocol: &Protocol| {
             let mut record = Record::empty();
-            (0..3).for_each(|_| record.add(vec![time(protocol); 5]));
-            vec![record]
+            if protocol.makes(cube) {
+                (0..3).for_each(|_| record.add(vec![time(cube, protocol); 5]));
+            }
+            record
         };
-        let records: Vec<_> = protocols.iter().map(record).collect();
+        let records: Vec<Vec<_>> = protocols
+            .iter()
+            .map(|protocol| cubes.iter().map(|cube| record(*cube, protocol)).collect())
+            .collect();
         Report {
             machine: Machine::this(),
             placement: "here".into(),
@@ -130,7 +227,7 @@ mod tests {
                 protocol: "giop-mem",
                 reason: "not there".into(),
             }],
-            cubes: report::cubes(&[void], protocols, &records),
+            cubes: report::cubes(cubes, protocols, &records),
         }
     }
 
@@ -138,7 +235,7 @@ mod tests {
         let over_tcp = match protocol.maker {
             Maker::Raw => 1000,
             Maker::OmniOrb => 1300,
-            Maker::Iceoryx => 1200,
+            Maker::Iceoryx | Maker::Memcpy => 1200,
             Maker::Giop => 1100,
             Maker::GiopLite => 1090,
             Maker::GiopLiteRt => 1080,
@@ -163,6 +260,37 @@ mod tests {
         let tcp = matrix::named("giop-tcp").unwrap();
         let verdicts = super::verdicts(&report(time, &[tcp])).to_string();
         assert_eq!(verdicts.matches("unknown").count(), 16, "{verdicts}");
+    }
+
+    #[test]
+    fn octets_one_way_have_bounds_of_their_own() {
+        let sent = |size| Cube {
+            operation: Operation::Sent,
+            size,
+        };
+        let cubes = [VOID, sent(64 << 10), sent(1 << 20)];
+        let time = |cube: Cube, protocol: &Protocol| match (cube.size, protocol.maker) {
+            (0, _) => 800,
+            (_, Maker::Memcpy) => 80_000,
+            (0x1_0000, _) => 950,
+            _ => match (protocol.way, protocol.transport) {
+                (Way::Placed, _) => 19_000,
+                (Way::Once, _) | (_, Transport::Rings) => 87_000,
+                (Way::Usual, _) => 160_000,
+            },
+        };
+        let all: Vec<_> = MATRIX.iter().collect();
+        let verdicts = super::one_way(&report_of(&cubes, time, &all));
+        let text = Verdicts::new(verdicts).to_string();
+        // No row is in place yet.
+        assert_eq!(text.matches("met      ").count(), 2, "{text}");
+        assert_eq!(text.matches("unknown  ").count(), 2, "{text}");
+        let missed = "NOT MET  1 MiB one way, copied on both sides, spinning, by one memcpy: 2.00";
+        assert!(text.contains(missed), "{text}");
+        let without: Vec<_> = MATRIX.iter().filter(|it| it.way == Way::Usual).collect();
+        let verdicts = super::one_way(&report_of(&cubes, time, &without));
+        let text = Verdicts::new(verdicts).to_string();
+        assert_eq!(text.matches("unknown  ").count(), 3, "{text}");
     }
 
     #[test]

@@ -18,9 +18,11 @@ pub(crate) enum Operation {
     Struct,
     Longs,
     Octets,
+    /// Octets one way: the reply is empty.
+    Sent,
 }
 
-const ALL: [Operation; 7] = [
+const ALL: [Operation; 8] = [
     Operation::Void,
     Operation::Octet,
     Operation::Short,
@@ -28,6 +30,7 @@ const ALL: [Operation; 7] = [
     Operation::Struct,
     Operation::Longs,
     Operation::Octets,
+    Operation::Sent,
 ];
 
 /// Operation with an argument of so many octets, which only sequences heed.
@@ -50,8 +53,8 @@ pub(crate) const CUBES: [Cube; 9] = [
     cube(Operation::Octets, 4096),
 ];
 
-/// Sequences of octets from 4 B to 16 MiB.
-pub(crate) const SIZES: [Cube; 12] = [
+/// Sequences of octets from 4 B to 16 MiB, there and back, and one way.
+pub(crate) const SIZES: [Cube; 24] = [
     cube(Operation::Octets, 4),
     cube(Operation::Octets, 16),
     cube(Operation::Octets, 64),
@@ -64,6 +67,18 @@ pub(crate) const SIZES: [Cube; 12] = [
     cube(Operation::Octets, 1 << 20),
     cube(Operation::Octets, 4 << 20),
     cube(Operation::Octets, 16 << 20),
+    cube(Operation::Sent, 4),
+    cube(Operation::Sent, 16),
+    cube(Operation::Sent, 64),
+    cube(Operation::Sent, 256),
+    cube(Operation::Sent, 1 << 10),
+    cube(Operation::Sent, 4 << 10),
+    cube(Operation::Sent, 16 << 10),
+    cube(Operation::Sent, 64 << 10),
+    cube(Operation::Sent, 256 << 10),
+    cube(Operation::Sent, 1 << 20),
+    cube(Operation::Sent, 4 << 20),
+    cube(Operation::Sent, 16 << 20),
 ];
 
 const fn cube(operation: Operation, size: u32) -> Cube {
@@ -81,16 +96,17 @@ impl Cube {
     /// Lengths of the GIOP messages of one call.
     pub(crate) fn lengths(self) -> Lengths {
         let size = self.size as usize;
-        let (name, body) = match self.operation {
-            Operation::Void => ("cube_void", 0),
-            Operation::Octet => ("cube_octet", 1),
-            Operation::Short => ("cube_short", 2),
-            Operation::Long => ("cube_long", 4),
-            Operation::Struct => ("cube_struct", 10),
-            Operation::Longs => ("cube_long_sequence", 4 + size),
-            Operation::Octets => ("cube_octet_sequence", 4 + size),
+        let (name, there, back) = match self.operation {
+            Operation::Void => ("cube_void", 0, 0),
+            Operation::Octet => ("cube_octet", 1, 1),
+            Operation::Short => ("cube_short", 2, 2),
+            Operation::Long => ("cube_long", 4, 4),
+            Operation::Struct => ("cube_struct", 10, 10),
+            Operation::Longs => ("cube_long_sequence", 4 + size, 4 + size),
+            Operation::Octets => ("cube_octet_sequence", 4 + size, 4 + size),
+            Operation::Sent => ("take_octets", 4 + size, 0),
         };
-        wire::call(name, body, body)
+        wire::call(name, there, back)
     }
 }
 
@@ -104,6 +120,7 @@ impl fmt::Display for Operation {
             Operation::Struct => "struct",
             Operation::Longs => "longs",
             Operation::Octets => "octets",
+            Operation::Sent => "sent",
         })
     }
 }
@@ -122,7 +139,7 @@ impl FromStr for Operation {
 impl fmt::Display for Cube {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self.operation {
-            Operation::Longs | Operation::Octets => {
+            Operation::Longs | Operation::Octets | Operation::Sent => {
                 format!("{}-{}", self.operation, size(self.size))
             }
             operation => operation.to_string(),

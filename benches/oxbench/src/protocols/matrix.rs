@@ -5,6 +5,8 @@ use std::fmt;
 use plotters::style::RGBColor;
 use serde::Serialize;
 
+use super::cube::{Cube, Operation};
+
 /// What carries octets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -33,9 +35,23 @@ pub(crate) enum Maker {
     /// Requests and responses of iceoryx2, of which the octets are those of the call's body.
     #[serde(rename = "iceoryx2")]
     Iceoryx,
+    /// One memcpy of the octets, and no other process.
+    Memcpy,
     Giop,
     GiopLite,
     GiopLiteRt,
+}
+
+/// How often the octets of a sequence are copied on their way to the servant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Way {
+    /// As the transport does with any message.
+    Usual,
+    /// Once, by the client: the servant reads them where the client's ORB wrote them.
+    Once,
+    /// Not at all: the client fills memory that the connection lends. Its first octet and its last one are written.
+    Placed,
 }
 
 /// Row of the matrix.
@@ -44,6 +60,7 @@ pub(crate) struct Protocol {
     pub(crate) name: &'static str,
     pub(crate) maker: Maker,
     pub(crate) transport: Transport,
+    pub(crate) way: Way,
     /// Where the server listens, as its ORB writes it; `FILE` stands for a socket in a folder of this run.
     #[serde(skip)]
     pub(crate) endpoint: &'static str,
@@ -114,6 +131,13 @@ pub(crate) const MATRIX: &[Protocol] = &[
         Transport::Shared,
         "giop-lite-rt+shm://FILE",
     ),
+    one_way(
+        "giop-shm-once",
+        Maker::Giop,
+        Transport::Shared,
+        Way::Once,
+        "shm://FILE|blocks=32M",
+    ),
     row("raw-shm-spin", Maker::Raw, Transport::Spinning, FILE),
     row("iceoryx2-spin", Maker::Iceoryx, Transport::Spinning, FILE),
     row(
@@ -121,6 +145,13 @@ pub(crate) const MATRIX: &[Protocol] = &[
         Maker::Giop,
         Transport::Spinning,
         "shm://FILE",
+    ),
+    one_way(
+        "giop-shm-spin-once",
+        Maker::Giop,
+        Transport::Spinning,
+        Way::Once,
+        "shm://FILE|blocks=32M",
     ),
     row(
         "giop-lite-shm-spin",
@@ -159,6 +190,7 @@ pub(crate) const MATRIX: &[Protocol] = &[
         Transport::Memory,
         "giop-lite-rt+mem://oxbench",
     ),
+    row("memcpy", Maker::Memcpy, Transport::Memory, ""),
 ];
 
 const fn row(
@@ -167,10 +199,21 @@ const fn row(
     transport: Transport,
     endpoint: &'static str,
 ) -> Protocol {
+    one_way(name, maker, transport, Way::Usual, endpoint)
+}
+
+const fn one_way(
+    name: &'static str,
+    maker: Maker,
+    transport: Transport,
+    way: Way,
+    endpoint: &'static str,
+) -> Protocol {
     Protocol {
         name,
         maker,
         transport,
+        way,
         endpoint,
     }
 }
@@ -183,10 +226,15 @@ pub(crate) fn named(name: &str) -> Result<&'static Protocol, String> {
     })
 }
 
-/// Returns the row of a maker and a transport.
+/// Returns the usual row of a maker and a transport.
 pub(crate) fn of(maker: Maker, transport: Transport) -> Option<&'static Protocol> {
-    let fits = |row: &&Protocol| row.maker == maker && row.transport == transport;
-    MATRIX.iter().find(fits)
+    by(maker, transport, Way::Usual)
+}
+
+/// Returns the row of a maker, a transport and a way.
+pub(crate) fn by(maker: Maker, transport: Transport, way: Way) -> Option<&'static Protocol> {
+    let same = |row: &&Protocol| (row.maker, row.transport, row.way) == (maker, transport, way);
+    MATRIX.iter().find(same)
 }
 
 /// Transports that each messaging has a row of, in the order of the report.
@@ -215,7 +263,15 @@ impl Protocol {
     }
 
     pub(crate) fn is_ours(&self) -> bool {
-        !matches!(self.maker, Maker::Raw | Maker::OmniOrb | Maker::Iceoryx)
+        matches!(
+            self.maker,
+            Maker::Giop | Maker::GiopLite | Maker::GiopLiteRt
+        )
+    }
+
+    /// Reports whether there is such a call of this row.
+    pub(crate) fn makes(&self, cube: Cube) -> bool {
+        cube.operation == Operation::Sent || self.way == Way::Usual && self.maker != Maker::Memcpy
     }
 
     /// Reports whether threads spin for long, which takes a CPU for each side.
@@ -228,6 +284,7 @@ impl Protocol {
             Maker::Raw => RGBColor(120, 120, 120),
             Maker::OmniOrb => RGBColor(31, 119, 180),
             Maker::Iceoryx => RGBColor(148, 103, 189),
+            Maker::Memcpy => RGBColor(20, 20, 20),
             Maker::Giop => RGBColor(214, 69, 29),
             Maker::GiopLite => RGBColor(230, 160, 30),
             Maker::GiopLiteRt => RGBColor(44, 160, 44),
@@ -262,9 +319,9 @@ mod tests {
     #[test]
     fn each_pair_has_one_row_and_each_row_its_name() {
         for (at, row) in MATRIX.iter().enumerate() {
-            let same =
-                |other: &Protocol| other.maker == row.maker && other.transport == row.transport;
-            assert!(!MATRIX[..at].iter().any(same), "{row} is there twice");
+            let found = by(row.maker, row.transport, row.way).unwrap();
+            assert_eq!(found.name, row.name, "{row} is there twice");
+            assert_eq!(&MATRIX[at], found);
             assert_eq!(named(row.name), Ok(row));
             let file = !matches!(row.transport, Transport::Tcp | Transport::Memory);
             assert_eq!(row.endpoint.contains(FILE), file, "{row}");

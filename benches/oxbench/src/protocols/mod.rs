@@ -1,9 +1,10 @@
 //! `oxbench protocols`: the cubit of "pluggable protocols" over every messaging and every transport, beside omniORB and
-//! raw sockets (E5), and sequences of 4 B to 16 MiB (E7).
+//! raw sockets (E5), and sequences of 4 B to 16 MiB (E7): copied, copied once, and in place.
 
 mod check;
 mod cube;
 pub(crate) mod matrix;
+pub(crate) mod one_way;
 mod pair;
 mod plot;
 mod report;
@@ -51,7 +52,7 @@ pub(crate) struct Options {
     #[arg(long, value_delimiter = ',')]
     only: Vec<Cube>,
 
-    /// Sequences of octets from 4 B to 16 MiB instead of the cubit's calls (E7)
+    /// Sequences of octets from 4 B to 16 MiB, there and back and one way, instead of the cubit's calls (E7)
     #[arg(long)]
     sweep: bool,
 
@@ -88,6 +89,9 @@ fn measure(options: &Options) -> Result<Report> {
         for at in (first..contenders.len()).chain(0..first) {
             let mut pair = contenders[at].start(options.cpus, &folder)?;
             for (cube, record) in cubes.iter().zip(&mut records[at]) {
+                if !contenders[at].protocol.makes(*cube) {
+                    continue;
+                }
                 let calls = cube.share_of(calls.div_ceil(rounds));
                 // Warm-up: caches, connection, buffers and the kernel's socket buffers grow to their size.
                 pair.call(*cube, calls / 4 + 1)?;

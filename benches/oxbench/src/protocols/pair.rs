@@ -5,11 +5,10 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::cube::{Cube, Operation};
-use super::matrix::{FILE, Maker, Protocol, Transport};
+use super::matrix::{FILE, Maker, Protocol, Transport, Way};
 use crate::Result;
-use crate::peers::iceoryx2;
 use crate::peers::omniorb::Cubits;
-use crate::peers::own_side;
+use crate::peers::{apart, own_side};
 use crate::placement::{Placement, Role};
 use crate::process::Process;
 
@@ -52,7 +51,8 @@ impl Drop for Folder {
 pub(super) struct Contender {
     pub(super) protocol: &'static Protocol,
     omniorb: Option<Cubits>,
-    iceoryx: Option<PathBuf>,
+    /// Program of a workspace of its own, which is both sides.
+    apart: Option<PathBuf>,
 }
 
 /// Its processes, connected and ready.
@@ -79,20 +79,25 @@ impl Contender {
             Maker::OmniOrb => Some(Cubits::build()?),
             _ => None,
         };
-        let iceoryx = match protocol.maker {
-            Maker::Iceoryx => Some(iceoryx2::program()?),
+        let apart = match protocol.maker {
+            Maker::Iceoryx => Some(apart::ICEORYX2.program()?),
             _ => None,
         };
         let contender = Contender {
             protocol,
             omniorb,
-            iceoryx,
+            apart,
         };
         let mut pair = contender.start(placement, folder)?;
-        let once = Cube {
+        let long = Cube {
             operation: Operation::Long,
             size: 4,
         };
+        let sent = Cube {
+            operation: Operation::Sent,
+            size: 4,
+        };
+        let once = if protocol.makes(long) { long } else { sent };
         pair.call(once, 1)?;
         pair.finish()?;
         Ok(contender)
@@ -103,7 +108,10 @@ impl Contender {
         let endpoint = folder.endpoint(self.protocol);
         let name = |side| format!("the {side} of {}", self.protocol);
         if self.protocol.transport == Transport::Memory {
-            let mut command = own_side("cubit-pair")?;
+            let mut command = match self.protocol.maker {
+                Maker::Memcpy => own_side("cubit-memcpy")?,
+                _ => own_side("cubit-pair")?,
+            };
             command.arg(&endpoint);
             let mut client = Process::start(name("pair"), placement, Role::Client, &mut command)?;
             client.expect("ready")?;
@@ -131,7 +139,7 @@ impl Contender {
     }
 
     fn server(&self, endpoint: &str) -> Result<Command> {
-        if let Some(program) = &self.iceoryx {
+        if let Some(program) = &self.apart {
             let mut command = Command::new(program);
             command.args(["server", endpoint]).args(self.wait());
             return Ok(command);
@@ -144,6 +152,7 @@ impl Contender {
                 return Ok(command);
             }
             (None, Maker::Raw) => "cubit-raw-server",
+            (None, _) if self.protocol.way != Way::Usual => "sink-server",
             (None, _) => "cubit-server",
         };
         let mut command = own_side(side)?;
@@ -152,9 +161,10 @@ impl Contender {
     }
 
     fn client(&self, reference: &str) -> Result<Command> {
-        if let Some(program) = &self.iceoryx {
+        if let Some(program) = &self.apart {
             let mut command = Command::new(program);
             command.args(["client", reference]).args(self.wait());
+            command.args((self.protocol.way == Way::Placed).then_some("placed"));
             return Ok(command);
         }
         let side = match (&self.omniorb, self.protocol.maker) {
@@ -165,6 +175,7 @@ impl Contender {
                 return Ok(command);
             }
             (None, Maker::Raw) => "cubit-raw-client",
+            (None, _) if self.protocol.way != Way::Usual => "sink-client",
             (None, _) => "cubit-client",
         };
         let mut command = own_side(side)?;

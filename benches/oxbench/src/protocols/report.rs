@@ -68,7 +68,7 @@ pub(super) fn cubes(
             let place = protocols.iter().position(|known| *known == of)?;
             let mut medians = records[place][at].medians.clone();
             medians.sort_unstable();
-            Some(medians)
+            Some(medians).filter(|medians| !medians.is_empty())
         };
         let row = |(protocol, records): (&&'static Protocol, &Vec<Record>)| {
             let histogram = &records[at].histogram;
@@ -97,17 +97,25 @@ pub(super) fn cubes(
             name: cube.to_string(),
             request_octets: lengths.request,
             reply_octets: lengths.reply,
-            rows: protocols.iter().zip(records).map(row).collect(),
+            rows: {
+                let pairs = protocols.iter().zip(records);
+                let seen = pairs.filter(|(_, records)| !records[at].medians.is_empty());
+                seen.map(row).collect()
+            },
         }
     };
     cubes.iter().enumerate().map(report).collect()
 }
 
 impl CubeReport {
-    /// Returns the row of a maker and a transport.
+    /// Returns the usual row of a maker and a transport.
     pub(super) fn row(&self, maker: Maker, transport: Transport) -> Option<&Row> {
-        let wanted = matrix::of(maker, transport)?;
-        self.rows.iter().find(|row| row.protocol == wanted)
+        self.row_of(matrix::of(maker, transport)?)
+    }
+
+    /// Returns the row of a protocol.
+    pub(super) fn row_of(&self, protocol: &Protocol) -> Option<&Row> {
+        self.rows.iter().find(|row| row.protocol == protocol)
     }
 }
 
@@ -166,8 +174,7 @@ impl CubeReport {
     /// Nanoseconds that a call takes longer than the raw exchange over the same transport.
     fn gap(&self, protocol: &Protocol) -> Option<f64> {
         let raw = self.row(Maker::Raw, protocol.transport)?;
-        let row = self.row(protocol.maker, protocol.transport)?;
-        Some(row.p50 as f64 - raw.p50 as f64)
+        Some(self.row_of(protocol)?.p50 as f64 - raw.p50 as f64)
     }
 }
 

@@ -14,6 +14,7 @@ use oxorb::transport::mem::{self, Memory};
 use oxorb::{Builder, ClientConnections, Concurrency, Interface, Orb, SystemException};
 
 use super::cube::{Cube, Operation};
+use super::one_way;
 use crate::Result;
 use crate::peers::raw;
 use crate::session::{self, Caller, Clock};
@@ -127,6 +128,10 @@ impl Cubit for Cubes {
     ) -> Result<Cow<'a, [u8]>, SystemException> {
         Ok(Cow::Borrowed(values))
     }
+
+    fn take_octets(&self, values: &[u8]) -> Result<(), SystemException> {
+        one_way::arrived(values.first(), values.last(), values.len())
+    }
 }
 
 struct CubitCaller {
@@ -163,6 +168,10 @@ impl Caller for CubitCaller {
                     let back = black_box(cubit.cube_octet_sequence(&data)?);
                     right(back.len() == data.len())
                 })
+            }
+            Operation::Sent => {
+                let data = one_way::octets(size);
+                clock.time(|| Ok(cubit.take_octets(&data)?))
             }
         }
     }

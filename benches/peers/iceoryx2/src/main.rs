@@ -39,6 +39,9 @@ const LOOK: Duration = Duration::from_millis(200);
 /// Octets that a loan begins with; more are taken when more are wanted.
 const FIRST: usize = 4096;
 
+/// First octet of a request that wants a response of one octet; others come back as they went.
+const SENT: u8 = 0xff;
+
 /// Answers requests until standard input closes, when its parent ends it.
 fn serve(name: &str, sleeps: bool) -> Result {
     // What is dropped in order leaves no files behind.
@@ -66,7 +69,10 @@ fn serve(name: &str, sleeps: bool) -> Result {
         let mut found = false;
         while let Some(request) = server.receive()? {
             found = true;
-            let octets = request.payload();
+            let octets: &[u8] = match request.payload() {
+                [SENT, ..] => &[SENT],
+                octets => octets,
+            };
             request
                 .loan_slice_uninit(octets.len())?
                 .write_from_slice(octets)
@@ -113,6 +119,10 @@ fn call(name: &str, sleeps: bool) -> Result {
                 let octets = octets(operation, size.parse()?);
                 let calls: usize = calls.parse()?;
                 samples = Vec::with_capacity(calls);
+                let wanted = match octets[0] {
+                    SENT => 1,
+                    _ => octets.len(),
+                };
                 let mut before = Instant::now();
                 for _ in 0..calls {
                     let pending = client
@@ -131,7 +141,7 @@ fn call(name: &str, sleeps: bool) -> Result {
                             None => std::hint::spin_loop(),
                         }
                     };
-                    if length != octets.len() {
+                    if length != wanted {
                         return Err("another length came back".into());
                     }
                     let after = Instant::now();
@@ -148,14 +158,17 @@ fn call(name: &str, sleeps: bool) -> Result {
 
 /// Body of a call of the cubit. An empty slice cannot be lent.
 fn octets(operation: &str, size: usize) -> Vec<u8> {
-    let length = match operation {
-        "void" | "octet" => 1,
-        "short" => 2,
-        "long" => 4,
-        "struct" => 10,
-        _ => 4 + size,
+    let (first, length) = match operation {
+        "void" | "octet" => (0, 1),
+        "short" => (0, 2),
+        "long" => (0, 4),
+        "struct" => (0, 10),
+        "sent" => (SENT, 4 + size),
+        _ => (0, 4 + size),
     };
-    (0..length).map(|at| at as u8).collect()
+    let mut octets: Vec<u8> = (0..length).map(|at| at as u8).collect();
+    octets[0] = first;
+    octets
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -1,0 +1,128 @@
+//! Sequences one way, read where the client's ORB wrote them; and the copy that all of it is measured by.
+
+use std::hint::black_box;
+
+use oxorb::{
+    ClientConnections, CompletionStatus, Concurrency, Interface, Octets, Orb, SystemException,
+    SystemExceptionKind,
+};
+
+use super::cube::Operation;
+use crate::Result;
+use crate::session::{self, Caller, Clock};
+
+#[allow(missing_docs)]
+mod generated {
+    oxorb::include_idl!("in_place");
+}
+
+use generated::oxbench::in_place::{Sink, SinkRef};
+
+/// Serves a `Sink` at an endpoint until standard input closes, with a thread for each connection.
+pub(crate) fn serve(endpoint: &str) -> Result {
+    let orb = Orb::builder()
+        .listen(endpoint)
+        .concurrency(Concurrency::ThreadPerConnection)
+        .build()?;
+    let sink: SinkRef = orb.root_poa().activate(Reader)?;
+    session::announce(&sink.to_ior().to_string())?;
+    orb.shutdown(true)?;
+    Ok(())
+}
+
+/// Calls the `Sink` at `reference` as standard input says.
+pub(crate) fn call(reference: &str) -> Result {
+    let orb = Orb::builder()
+        .client_connections(ClientConnections::Private)
+        .build()?;
+    let sink: SinkRef = orb.resolve(reference)?;
+    session::serve(&mut SinkCaller { sink })?;
+    orb.shutdown(true)?;
+    Ok(())
+}
+
+/// Copies as standard input says.
+pub(crate) fn copy() -> Result {
+    session::serve(&mut Memcpy)
+}
+
+struct Reader;
+
+impl Sink for Reader {
+    fn take_octets(&self, values: Octets<'_>) -> Result<(), SystemException> {
+        let octet = |at: usize| {
+            let mut octet = [0];
+            values.copy_to(at, &mut octet);
+            octet[0]
+        };
+        let last = values.len().checked_sub(1);
+        arrived(
+            last.map(|_| octet(0)).as_ref(),
+            last.map(octet).as_ref(),
+            values.len(),
+        )
+    }
+}
+
+struct SinkCaller {
+    sink: SinkRef,
+}
+
+impl Caller for SinkCaller {
+    type Operation = Operation;
+
+    fn run(&mut self, operation: Operation, size: u32, clock: &mut Clock) -> Result {
+        only_sent(operation)?;
+        let data = octets(size);
+        clock.time(|| Ok(self.sink.take_octets(data.as_slice().into())?))
+    }
+}
+
+struct Memcpy;
+
+impl Caller for Memcpy {
+    type Operation = Operation;
+
+    fn run(&mut self, operation: Operation, size: u32, clock: &mut Clock) -> Result {
+        only_sent(operation)?;
+        let from = octets(size);
+        let mut to = vec![0; from.len()];
+        clock.time(|| {
+            to.copy_from_slice(black_box(&from));
+            black_box(&mut to);
+            Ok(())
+        })
+    }
+}
+
+fn only_sent(operation: Operation) -> Result {
+    match operation {
+        Operation::Sent => Ok(()),
+        other => Err(format!("{other} is not one way").into()),
+    }
+}
+
+/// Returns the octets of a call.
+pub(super) fn octets(size: u32) -> Vec<u8> {
+    (0..size).map(|at| at as u8).collect()
+}
+
+/// Looks whether these can be the first and the last of so many octets. A fast wrong answer is worth nothing.
+///
+/// # Errors
+/// BAD_PARAM if not.
+pub(super) fn arrived(
+    first: Option<&u8>,
+    last: Option<&u8>,
+    octets: usize,
+) -> Result<(), SystemException> {
+    let expected = octets.wrapping_sub(1) as u8;
+    match first == Some(&0) && last == Some(&expected) {
+        true => Ok(()),
+        false => Err(SystemException::new(
+            SystemExceptionKind::BadParam,
+            0,
+            CompletionStatus::No,
+        )),
+    }
+}

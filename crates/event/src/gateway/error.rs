@@ -2,7 +2,7 @@ use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 
-use crate::ConnectError;
+use crate::JoinError;
 
 /// Reason why a gateway cannot begin.
 #[non_exhaustive]
@@ -16,8 +16,8 @@ pub enum GatewayError {
         /// The error of the operating system.
         error: io::Error,
     },
-    /// A channel of this process refuses it.
-    Channel(ConnectError),
+    /// A channel refuses it as consumer or supplier, or is not reached.
+    Channel(JoinError),
     /// A channel refuses it, or is not reached.
     Call(oxorb::SystemException),
     /// The gateway's own objects cannot be activated.

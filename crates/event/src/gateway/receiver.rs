@@ -1,7 +1,8 @@
 //! Datagrams as events of a channel.
 
+use std::fmt;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,16 +13,17 @@ use rustix::net::{AddressFamily, SocketType, bind, socket, sockopt};
 
 use super::datagram::{self, MOST_MTU};
 use super::reassembly::{Reassembly, ReassemblyCounts, ReassemblyLimits};
-use super::{GatewayError, payload};
-use crate::{EventChannel, Key, SupplierConnection, publishes};
+use super::{GatewayError, Interface, payload};
+use crate::rtec_event_comm::Event;
+use crate::{Channel, Key, SupplierEnd, publishes};
 
 /// Settings of a [`UdpReceiver`].
 #[derive(Clone, Debug)]
 pub struct ReceiverOptions {
     /// Address that datagrams come to: one of this host, or a multicast group. Several receivers may share a group's.
     pub listen: SocketAddr,
-    /// Interface to hear a multicast group on, by its address; the unspecified one leaves that to the system.
-    pub interface: Ipv4Addr,
+    /// Interface to hear a multicast group on. Default: the system chooses.
+    pub interface: Interface,
     /// Whether each datagram has to have the right CRC-32. Default off; senders must agree.
     pub checksum: bool,
     /// Sender to ignore: that of the same gateway, so that a channel does not hear itself. With the unspecified address,
@@ -38,7 +40,7 @@ impl ReceiverOptions {
     pub fn new(listen: SocketAddr) -> Self {
         Self {
             listen,
-            interface: Ipv4Addr::UNSPECIFIED,
+            interface: Interface::Any,
             checksum: false,
             ignore: None,
             publications: vec![(0, 0)],
@@ -62,6 +64,8 @@ pub struct ReceiverStatistics {
     pub undecodable: u64,
     /// Events given to the channel.
     pub events: u64,
+    /// Events that the channel did not take.
+    pub refused: u64,
     /// What became of messages.
     pub messages: ReassemblyCounts,
 }
@@ -69,7 +73,7 @@ pub struct ReceiverStatistics {
 /// Supplier of a channel whose events come as datagrams, of TAO's gateways, too. Dropping it ends it, and waits for its
 /// thread.
 ///
-/// A thread of its own reads, and pushes in the channel's name. Events of one sender come in the order in which their
+/// A thread of its own reads, and pushes. Events of one sender come in the order in which their
 /// datagrams are complete; none is asked for again.
 #[derive(Debug)]
 pub struct UdpReceiver {
@@ -77,11 +81,10 @@ pub struct UdpReceiver {
     thread: Option<JoinHandle<()>>,
 }
 
-#[derive(Debug)]
 struct Receiving {
     socket: UdpSocket,
     options: ReceiverOptions,
-    connection: SupplierConnection,
+    connection: Box<dyn SupplierEnd>,
     stopped: AtomicBool,
     datagrams: AtomicU64,
     ignored: AtomicU64,
@@ -89,6 +92,7 @@ struct Receiving {
     dropped: AtomicU64,
     undecodable: AtomicU64,
     events: AtomicU64,
+    refused: AtomicU64,
     messages: Mutex<ReassemblyCounts>,
 }
 
@@ -96,11 +100,14 @@ struct Receiving {
 const ROUND: Duration = Duration::from_millis(100);
 
 impl UdpReceiver {
-    /// Connects to a channel of this process, as a gateway.
+    /// Connects to a channel, of this process or elsewhere, as a gateway.
     ///
     /// # Errors
     /// [`GatewayError::Socket`], [`GatewayError::Channel`], [`GatewayError::Thread`].
-    pub fn connect(channel: &EventChannel, options: ReceiverOptions) -> Result<Self, GatewayError> {
+    pub fn connect(
+        channel: &(impl Channel + ?Sized),
+        options: ReceiverOptions,
+    ) -> Result<Self, GatewayError> {
         let address = options.listen;
         let what = match address.ip().is_multicast() {
             true => "cannot join",
@@ -114,7 +121,7 @@ impl UdpReceiver {
         let mut published = publishes(options.publications.iter().copied());
         published.is_gateway = true;
         let connection = channel
-            .connect_supplier(None, &published)
+            .join_supplier(&published)
             .map_err(GatewayError::Channel)?;
         let receiving = Arc::new(Receiving {
             socket,
@@ -127,6 +134,7 @@ impl UdpReceiver {
             dropped: AtomicU64::new(0),
             undecodable: AtomicU64::new(0),
             events: AtomicU64::new(0),
+            refused: AtomicU64::new(0),
             messages: Mutex::default(),
         });
         let run = {
@@ -149,6 +157,11 @@ impl UdpReceiver {
         self.receiving.socket.local_addr()
     }
 
+    /// Whether the channel still has the connection. Asks a channel elsewhere: one call.
+    pub fn is_connected(&self) -> bool {
+        self.receiving.connection.is_connected()
+    }
+
     /// Returns what came so far.
     pub fn statistics(&self) -> ReceiverStatistics {
         let receiving = &self.receiving;
@@ -159,6 +172,7 @@ impl UdpReceiver {
             dropped: receiving.dropped.load(Relaxed),
             undecodable: receiving.undecodable.load(Relaxed),
             events: receiving.events.load(Relaxed),
+            refused: receiving.refused.load(Relaxed),
             messages: *receiving
                 .messages
                 .lock()
@@ -182,7 +196,14 @@ impl Drop for UdpReceiver {
 }
 
 fn open(options: &ReceiverOptions) -> io::Result<UdpSocket> {
-    let address = options.listen;
+    let mut address = options.listen;
+    if let SocketAddr::V6(group) = &mut address
+        && group.ip().is_multicast()
+        && group.scope_id() == 0
+    {
+        // Groups of one link mean nothing without it.
+        group.set_scope_id(options.interface.index()?);
+    }
     let family = match address {
         SocketAddr::V4(_) => AddressFamily::INET,
         SocketAddr::V6(_) => AddressFamily::INET6,
@@ -195,10 +216,10 @@ fn open(options: &ReceiverOptions) -> io::Result<UdpSocket> {
     bind(&handle, &address)?;
     let socket = UdpSocket::from(handle);
     match address.ip() {
-        IpAddr::V4(group) if group.is_multicast() => {
-            socket.join_multicast_v4(&group, &options.interface)?
+        IpAddr::V4(group) if group.is_multicast() => options.interface.join_v4(&socket, &group)?,
+        IpAddr::V6(group) if group.is_multicast() => {
+            socket.join_multicast_v6(&group, options.interface.index()?)?
         }
-        IpAddr::V6(group) if group.is_multicast() => socket.join_multicast_v6(&group, 0)?,
         _ => {}
     }
     socket.set_read_timeout(Some(ROUND))?;
@@ -239,14 +260,28 @@ impl Receiving {
             Ok(None) => {}
             Ok(Some(message)) => match payload::read(&message, header.order) {
                 Err(_) => drop(self.undecodable.fetch_add(1, Relaxed)),
-                // What the channel refuses it counts.
-                Ok(events) => {
-                    if self.connection.push(&events).is_ok() {
-                        self.events.fetch_add(events.len() as u64, Relaxed);
-                    }
-                }
+                Ok(events) => events.iter().for_each(|event| self.push(event)),
             },
         }
+    }
+}
+
+impl Receiving {
+    fn push(&self, event: &Event) {
+        let counted = match self.connection.push(event) {
+            Ok(()) => &self.events,
+            Err(_) => &self.refused,
+        };
+        counted.fetch_add(1, Relaxed);
+    }
+}
+
+impl fmt::Debug for Receiving {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Receiving")
+            .field("socket", &self.socket)
+            .field("options", &self.options)
+            .finish_non_exhaustive()
     }
 }
 

@@ -1,24 +1,28 @@
 //! Events of a channel as datagrams.
 
+use std::fmt;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use rustix::net::sockopt;
+
 use super::datagram::{LEAST_MTU, MOST_MTU, split};
-use super::{Destinations, GatewayError, payload};
+use super::{Destinations, GatewayError, Interface, payload};
 use crate::rtec_event_channel_admin::ConsumerQos;
 use crate::rtec_event_comm::{Event, PushConsumer};
-use crate::{ConsumerConnection, EventChannel};
+use crate::{Channel, ConsumerEnd};
 
 /// Settings of a [`UdpSender`].
 #[derive(Clone, Debug)]
 pub struct SenderOptions {
     /// Where events go.
     pub destinations: Destinations,
-    /// Address that datagrams come from. For a multicast group, the address of the interface to send on; the unspecified one
-    /// leaves that to the system. Default `0.0.0.0:0`.
+    /// Address that datagrams come from; its family is that of the destinations. Default `0.0.0.0:0`.
     pub local: SocketAddr,
+    /// Interface that datagrams to a multicast group leave by. Default: that of `local`, or else the system chooses.
+    pub interface: Interface,
     /// Octets of a datagram with its header, from 40 to 65,507. Default 1,024. More than the network carries in one frame
     /// is cut by IP, and lost whole if one piece is.
     pub mtu: usize,
@@ -36,6 +40,7 @@ impl SenderOptions {
         Self {
             destinations,
             local: SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
+            interface: Interface::Any,
             mtu: 1_024,
             checksum: false,
             hops: 1,
@@ -64,10 +69,9 @@ pub struct SenderStatistics {
 /// One datagram, or several, for each event; nothing says whether they arrive. Sending takes one lock and one system call for
 /// each datagram in the thread that pushes, never waits, and allocates nothing once its buffers are as large as the largest
 /// event.
-#[derive(Debug)]
 pub struct UdpSender {
     sending: Arc<Sending>,
-    _connection: ConsumerConnection,
+    connection: Box<dyn ConsumerEnd>,
 }
 
 #[derive(Debug)]
@@ -90,12 +94,12 @@ struct State {
 }
 
 impl UdpSender {
-    /// Connects to a channel of this process, as a gateway that asks for `wanted`.
+    /// Connects to a channel, of this process or elsewhere, as a gateway that asks for `wanted`.
     ///
     /// # Errors
     /// [`GatewayError::Socket`], [`GatewayError::Channel`].
     pub fn connect(
-        channel: &EventChannel,
+        channel: &(impl Channel + ?Sized),
         wanted: &ConsumerQos,
         options: SenderOptions,
     ) -> Result<Self, GatewayError> {
@@ -121,11 +125,11 @@ impl UdpSender {
         };
         let consumer: Arc<dyn PushConsumer> = sending.clone();
         let connection = channel
-            .connect_consumer(consumer, &wanted)
+            .join_consumer(consumer, &wanted)
             .map_err(GatewayError::Channel)?;
         Ok(Self {
             sending,
-            _connection: connection,
+            connection,
         })
     }
 
@@ -135,6 +139,11 @@ impl UdpSender {
     /// The operating system's, which has none for an open socket.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.sending.socket.local_addr()
+    }
+
+    /// Whether the channel still has the connection. Asks a channel elsewhere: one call.
+    pub fn is_connected(&self) -> bool {
+        self.connection.is_connected()
     }
 
     /// Returns what was sent so far.
@@ -162,12 +171,26 @@ fn open(options: &SenderOptions) -> io::Result<UdpSocket> {
     let socket = UdpSocket::bind(options.local)?;
     socket.set_nonblocking(true)?;
     if options.local.is_ipv4() {
+        options.interface.send_v4(&socket)?;
         socket.set_multicast_ttl_v4(options.hops)?;
         socket.set_multicast_loop_v4(options.to_this_host)?;
     } else {
+        match options.interface.index()? {
+            0 => {}
+            index => sockopt::set_ipv6_multicast_if(&socket, index)?,
+        }
+        sockopt::set_ipv6_multicast_hops(&socket, options.hops)?;
         socket.set_multicast_loop_v6(options.to_this_host)?;
     }
     Ok(socket)
+}
+
+impl fmt::Debug for UdpSender {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("UdpSender")
+            .field("sending", &self.sending)
+            .finish_non_exhaustive()
+    }
 }
 
 impl PushConsumer for Sending {

@@ -40,6 +40,9 @@ pub trait ConsumerEnd: Send + Sync {
     /// # Errors
     /// The channel cannot be reached.
     fn suspend(&self, suspended: bool) -> Result<(), SystemException>;
+
+    /// Whether the connection still is. Asks a channel elsewhere: one call.
+    fn is_connected(&self) -> bool;
 }
 
 /// A supplier's connection; dropping it disconnects.
@@ -49,6 +52,9 @@ pub trait SupplierEnd: Send + Sync {
     /// # Errors
     /// [`PushError`] of a channel in this process; the exception of one elsewhere.
     fn push(&self, event: &Event) -> Result<(), PublishError>;
+
+    /// Whether the connection still is. Asks a channel elsewhere: one call.
+    fn is_connected(&self) -> bool;
 }
 
 impl Channel for EventChannel {
@@ -77,6 +83,10 @@ impl ConsumerEnd for ConsumerConnection {
         }
         Ok(())
     }
+
+    fn is_connected(&self) -> bool {
+        ConsumerConnection::is_connected(self)
+    }
 }
 
 impl SupplierEnd for SupplierConnection {
@@ -84,6 +94,10 @@ impl SupplierEnd for SupplierConnection {
         let pushed: Result<(), PushError> =
             SupplierConnection::push(self, std::slice::from_ref(event));
         Ok(pushed?)
+    }
+
+    fn is_connected(&self) -> bool {
+        SupplierConnection::is_connected(self)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::sync::Arc;
 
-use oxorb::{Orb, SystemException};
+use oxorb::{Interface, Orb, SystemException};
 
 use super::join::{Channel, ConsumerEnd, JoinError, SupplierEnd};
 use super::names::Names;
@@ -118,6 +118,11 @@ fn there<T>(
     })
 }
 
+/// Whether an object answers that it exists.
+fn exists(object: &impl Interface) -> bool {
+    object.reference().non_existent() == Ok(false)
+}
+
 struct RemoteConsumer {
     orb: Orb,
     object: PushConsumerRef,
@@ -131,6 +136,10 @@ impl ConsumerEnd for RemoteConsumer {
             (Some(proxy), false) => proxy.resume_connection(),
             (None, _) => Ok(()),
         }
+    }
+
+    fn is_connected(&self) -> bool {
+        self.proxy.as_ref().is_some_and(exists)
     }
 }
 
@@ -149,6 +158,10 @@ struct RemoteSupplier(ProxyPushConsumerRef);
 impl SupplierEnd for RemoteSupplier {
     fn push(&self, event: &Event) -> Result<(), PublishError> {
         Ok(self.0.push(std::slice::from_ref(event))?)
+    }
+
+    fn is_connected(&self) -> bool {
+        exists(&self.0)
     }
 }
 

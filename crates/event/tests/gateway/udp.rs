@@ -3,9 +3,9 @@
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 
 use oxorb_event::gateway::{
-    Destinations, GatewayError, ReceiverOptions, SenderOptions, UdpReceiver, UdpSender,
+    Destinations, GatewayError, Interface, ReceiverOptions, SenderOptions, UdpReceiver, UdpSender,
 };
-use oxorb_event::{ChannelOptions, EventChannel, Filter, publishes};
+use oxorb_event::{ChannelOptions, EventChannel, Filter, RemoteChannel, publishes};
 
 use super::{Record, asks, event, until};
 
@@ -39,7 +39,7 @@ fn events_cross_a_multicast_group_to_all_who_listen() {
     let receive = |channel: &EventChannel, port| {
         let group = SocketAddr::from((Ipv4Addr::new(239, 255, 17, 1), port));
         let options = ReceiverOptions {
-            interface: Ipv4Addr::LOCALHOST,
+            interface: Interface::Address(Ipv4Addr::LOCALHOST),
             checksum: true,
             ..ReceiverOptions::new(group)
         };
@@ -80,6 +80,82 @@ fn events_cross_a_multicast_group_to_all_who_listen() {
     assert_eq!(sent.datagrams, second.statistics().datagrams);
     assert!(sent.datagrams >= 8, "{sent:?}");
     assert_eq!(second.statistics().messages.complete, 3);
+}
+
+/// Over the loopback interface by its name, as IPv6 has it.
+#[test]
+fn events_cross_ipv6_and_its_groups_or_are_counted() {
+    let v6 = UdpSocket::bind((std::net::Ipv6Addr::LOCALHOST, 0));
+    if let Err(error) = v6 {
+        return eprintln!("skipped: this machine has no IPv6: {error}");
+    }
+    let interface: Interface = "lo".parse().unwrap();
+    for listen in ["[::1]:0", "[ff02::4242]:0"] {
+        let (source, target) = (channel(), channel());
+        let options = ReceiverOptions {
+            interface,
+            ..ReceiverOptions::new(listen.parse().unwrap())
+        };
+        let receiver = UdpReceiver::connect(&target, options).unwrap();
+        let options = SenderOptions {
+            local: "[::]:0".parse().unwrap(),
+            interface,
+            hops: 2,
+            mtu: 200,
+            ..SenderOptions::new(Destinations::all(receiver.address().unwrap()))
+        };
+        let sender = UdpSender::connect(&source, &asks(&Filter::ALL), options).unwrap();
+        let (record, _consumer) = Record::consumer(&target, &Filter::ALL);
+        let large = vec![5; 700];
+        push(&source, &[event(17, 1, 2, &large)]);
+        // Some loopback interfaces have no route for groups.
+        if listen.starts_with("[ff") && sender.statistics().failed == 1 {
+            continue;
+        }
+        until("the event", || record.count() == 1);
+        assert_eq!(record.all(), [(17, 1, 1, large)]);
+        assert!(sender.is_connected() && receiver.is_connected());
+        target.destroy();
+        assert!(!receiver.is_connected());
+    }
+    let wrong = "no such thing".parse::<Interface>().unwrap_err();
+    assert!(wrong.to_string().contains("ip link"), "{wrong}");
+}
+
+/// Channels that other processes serve, as far as the gateways know.
+#[test]
+fn gateways_join_channels_elsewhere() {
+    let listening = || {
+        let orb = oxorb::Orb::builder().listen("iiop://127.0.0.1:0");
+        orb.build().unwrap()
+    };
+    let (server, orb) = (listening(), listening());
+    let remote = |name: &str| {
+        let channel = channel();
+        let served = channel.serve(&server, name).unwrap();
+        let reference = oxorb::Interface::to_ior(served.reference());
+        (channel, RemoteChannel::at(&orb, &reference).unwrap())
+    };
+    let ((source, from), (target, to)) = (remote("from"), remote("to"));
+    let receiver = UdpReceiver::connect(&to, ReceiverOptions::new(loopback(0))).unwrap();
+    let options = SenderOptions {
+        local: loopback(0),
+        ..SenderOptions::new(Destinations::all(receiver.address().unwrap()))
+    };
+    let wanted = asks(&Filter::event_type(17));
+    let sender = UdpSender::connect(&from, &wanted, options).unwrap();
+    let (record, _consumer) = Record::consumer(&target, &Filter::ALL);
+    push(&source, &[event(18, 1, 2, b"no"), event(17, 1, 2, b"yes")]);
+    until("the event", || record.count() == 1);
+    assert_eq!(record.all(), [(17, 1, 1, b"yes".to_vec())]);
+    assert!(sender.is_connected() && receiver.is_connected());
+    source.destroy();
+    assert!(!sender.is_connected());
+    target.destroy();
+    assert!(!receiver.is_connected());
+    drop((sender, receiver));
+    orb.shutdown(true).unwrap();
+    server.shutdown(true).unwrap();
 }
 
 #[test]

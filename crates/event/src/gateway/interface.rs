@@ -1,0 +1,110 @@
+//! Interfaces of this host, for multicast groups.
+
+use std::fmt;
+use std::io;
+use std::net::{Ipv4Addr, UdpSocket};
+use std::str::FromStr;
+
+use rustix::net::{netdevice, sockopt};
+
+/// Network interface on which a multicast group is heard, or sent to.
+///
+/// ```
+/// use oxorb_event::gateway::Interface;
+///
+/// let loopback: Interface = "lo".parse()?;
+/// assert!(matches!(loopback, Interface::Index(_)));
+/// assert_eq!("10.0.0.7".parse(), Ok(Interface::Address([10, 0, 0, 7].into())));
+/// # Ok::<(), oxorb_event::gateway::InterfaceError>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Interface {
+    /// The interface that the system chooses.
+    #[default]
+    Any,
+    /// The interface that has this address. For groups of IPv4.
+    Address(Ipv4Addr),
+    /// The interface with this index, which `ip link` shows first. For groups of IPv4 and IPv6.
+    Index(u32),
+}
+
+/// Text that names no interface of this host.
+#[derive(Clone, PartialEq, Eq)]
+pub struct InterfaceError {
+    text: String,
+}
+
+impl FromStr for Interface {
+    type Err = InterfaceError;
+
+    /// Reads an address of IPv4, or the name of an interface that this host has.
+    fn from_str(text: &str) -> Result<Interface, InterfaceError> {
+        if let Ok(address) = text.parse() {
+            return Ok(Interface::Address(address));
+        }
+        let index = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))
+            .and_then(|socket| Ok(netdevice::name_to_index(&socket, text)?));
+        index.map(Interface::Index).map_err(|_| InterfaceError {
+            text: text.to_owned(),
+        })
+    }
+}
+
+impl Interface {
+    /// Joins a group of IPv4.
+    pub(super) fn join_v4(self, socket: &UdpSocket, group: &Ipv4Addr) -> io::Result<()> {
+        let any = &Ipv4Addr::UNSPECIFIED;
+        match self {
+            Interface::Any => socket.join_multicast_v4(group, any),
+            Interface::Address(address) => socket.join_multicast_v4(group, &address),
+            Interface::Index(index) => Ok(sockopt::set_ip_add_membership_with_ifindex(
+                socket, group, any, index,
+            )?),
+        }
+    }
+
+    /// Sends to groups of IPv4 from here.
+    pub(super) fn send_v4(self, socket: &UdpSocket) -> io::Result<()> {
+        let any = &Ipv4Addr::UNSPECIFIED;
+        match self {
+            Interface::Any => Ok(()),
+            Interface::Address(address) => Ok(sockopt::set_ip_multicast_if(socket, &address)?),
+            Interface::Index(index) => Ok(sockopt::set_ip_multicast_if_with_ifindex(
+                socket, any, any, index,
+            )?),
+        }
+    }
+
+    /// Returns the index that groups of IPv6 take; 0 leaves it to the system.
+    ///
+    /// # Errors
+    /// The interface is named by an address of IPv4.
+    pub(super) fn index(self) -> io::Result<u32> {
+        match self {
+            Interface::Any => Ok(0),
+            Interface::Index(index) => Ok(index),
+            Interface::Address(address) => Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                format!("the interface of a group of IPv6 is told by its name, not by {address}"),
+            )),
+        }
+    }
+}
+
+impl fmt::Display for InterfaceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = &self.text;
+        write!(
+            f,
+            "{text:?} is no network interface of this host: give its name, as `ip link` shows it, or its IPv4 address"
+        )
+    }
+}
+
+impl fmt::Debug for InterfaceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for InterfaceError {}

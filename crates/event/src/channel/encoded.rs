@@ -128,7 +128,8 @@ impl Drop for Octets {
         if let Some(Ok(Marshalled { buffer, .. })) = self.usual.take()
             && buffer.capacity() <= KEPT_OCTETS
         {
-            BUFFER.set(buffer);
+            // At the end of a thread its last sets may go after the place of the buffer.
+            let _ = BUFFER.try_with(|kept| kept.set(buffer));
         }
     }
 }

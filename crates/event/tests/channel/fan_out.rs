@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use oxorb::cdr::{Encode, Encoder, Result as CdrResult};
@@ -9,7 +10,7 @@ use oxorb::{Interface as _, Orb, TypeCode, Typed};
 use oxorb_event::delivery::{Plan, Qos};
 use oxorb_event::rtec_event_channel_admin::EventChannelRef;
 use oxorb_event::rtec_event_comm::{Event, PushConsumer, PushConsumerRef};
-use oxorb_event::{ChannelOptions, EventChannel, Filter};
+use oxorb_event::{ChannelOptions, EventChannel, Filter, Publisher, RemoteChannel, Subscriber};
 
 use crate::{asks, event, publishes};
 
@@ -81,4 +82,36 @@ fn an_event_is_marshalled_once_for_a_hundred_consumers_elsewhere() {
         client.shutdown(true).unwrap();
         server.shutdown(true).unwrap();
     }
+}
+
+/// What the thread keeps to be used again goes in an order of its own: a thread that ended ended the process.
+#[test]
+fn a_thread_that_pushed_to_consumers_elsewhere_ends_in_order() {
+    let listening = || {
+        let orb = Orb::builder().listen("iiop://127.0.0.1:0");
+        orb.build().unwrap()
+    };
+    let (server, orb) = (listening(), listening());
+    let plan = Plan::pool(1);
+    let options = ChannelOptions::default();
+    let channel = EventChannel::queued(options, plan, Qos::default()).unwrap();
+    let served = channel.serve(&server, "EventService").unwrap();
+    let reference = served.reference().to_ior();
+    let remote = RemoteChannel::at(&orb, &reference).unwrap();
+    let levels = Subscriber::<u32>::new(&remote, "level").unwrap();
+    for _ in 0..3 {
+        let channel = channel.clone();
+        let pushing = thread::spawn(move || {
+            let tank = Publisher::<u32>::new(&channel, "level", "tank").unwrap();
+            for number in 0..200 {
+                tank.publish(&number).unwrap();
+            }
+        });
+        pushing.join().unwrap();
+        // Events between these two ORBs may overtake each other.
+        assert_eq!(levels.iter().take(200).count(), 200);
+    }
+    drop(levels);
+    orb.shutdown(true).unwrap();
+    server.shutdown(true).unwrap();
 }

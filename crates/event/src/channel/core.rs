@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use oxorb::{Interface, SystemException, SystemExceptionKind};
-use oxorb_delivery::{Dispatcher, Monotonic, Qos, Timer, Timers};
+use oxorb_delivery::{Dispatcher, Monotonic, Qos, Rate, Timer, Timers};
 
 use super::consumer::Connected;
 use super::control::Rounds;
@@ -26,6 +26,9 @@ use crate::scheduling::{Scheduling, SchedulingError};
 
 type Log = Box<dyn Fn(&Notice) + Send + Sync>;
 
+/// Chooses the rate of a supplier when it connects.
+pub(super) type Rates = Box<dyn Fn(&SupplierQos) -> Option<Rate> + Send + Sync>;
+
 /// What all parts of a channel share.
 pub(crate) struct Core {
     pub(crate) options: ChannelOptions,
@@ -41,6 +44,8 @@ pub(crate) struct Core {
     scheduling: OnceLock<Scheduling>,
     /// Called with each consumer that connects.
     chooser: OnceLock<Chooser>,
+    /// Called with each supplier that connects.
+    rates: OnceLock<Rates>,
     /// `None`: events are delivered in the supplier's thread.
     queues: Option<Queues>,
     /// Started when a filter first needs one.
@@ -75,6 +80,7 @@ impl Core {
             names: Names::default(),
             scheduling: OnceLock::new(),
             chooser: OnceLock::new(),
+            rates: OnceLock::new(),
             queues,
             timers: Mutex::default(),
         }
@@ -179,6 +185,15 @@ impl Core {
             Some(chooser) => chooser(qos, dispatch),
             None => dispatch,
         }
+    }
+
+    pub(super) fn set_rates(&self, rates: Rates) {
+        let _ = self.rates.set(rates);
+    }
+
+    /// Returns the rate that a supplier has to keep.
+    pub(super) fn rate(&self, qos: &SupplierQos) -> Option<Rate> {
+        self.rates.get().and_then(|rates| rates(qos))
     }
 
     pub(super) fn set_chooser(&self, chooser: Chooser) {
@@ -350,7 +365,8 @@ impl Core {
     /// Returns whom the events of a supplier concern.
     pub(super) fn routes(&self, supplier: &Supplying) -> Routes {
         let concerned = |consumer: &Arc<Connected>| supplier.concerns(consumer, &self.options);
-        Routes::new(self.consumers().into_iter().filter(concerned).collect())
+        let consumers = self.consumers().into_iter().filter(concerned);
+        Routes::new(consumers.collect(), supplier.meter.clone())
     }
 
     /// Lets a consumer go that is dead, or fails.

@@ -23,7 +23,7 @@ mod target;
 
 use std::sync::Arc;
 
-use oxorb_delivery::{Dispatcher, DispatcherError, Plan, Qos};
+use oxorb_delivery::{Dispatcher, DispatcherError, Plan, Qos, Rate};
 
 pub use connection::{ConsumerConnection, SupplierConnection};
 pub(crate) use core::Core;
@@ -263,6 +263,30 @@ impl EventChannel {
         choose: impl Fn(&ConsumerQos, ConsumerDispatch) -> ConsumerDispatch + Send + Sync + 'static,
     ) {
         self.core.set_chooser(Box::new(choose));
+    }
+
+    /// Calls `choose` with each supplier that connects from now on, of this process or elsewhere, and has it keep the rate
+    /// that it returns: events beyond are counted, refused ([`PushError::Rate`]) or delayed in the thread that pushes. The
+    /// types, sources and `rt_info` of a supplier are in its publications. Once for each channel; later functions are not
+    /// taken. Costs suppliers with a rate a reading of the clock for each event.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use oxorb_event::delivery::{Beyond, Rate};
+    /// use oxorb_event::{ChannelOptions, EventChannel};
+    ///
+    /// let channel = EventChannel::new(ChannelOptions::default());
+    /// channel.rates_by(|supplier| {
+    ///     let is_video = supplier.publications.iter().any(|one| one.event.header.r#type == 17);
+    ///     is_video.then_some(Rate {
+    ///         period: Duration::from_millis(40),
+    ///         burst: 2,
+    ///         beyond: Beyond::Refuse,
+    ///     })
+    /// });
+    /// ```
+    pub fn rates_by(&self, choose: impl Fn(&SupplierQos) -> Option<Rate> + Send + Sync + 'static) {
+        self.core.set_rates(Box::new(choose));
     }
 
     /// Ends the channel: tells each consumer and supplier with its `disconnect_...`, which takes up to `call_timeout` for

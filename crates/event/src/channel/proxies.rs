@@ -206,7 +206,8 @@ impl SupplierProxy {
             return Err(ConnectError::Limit("publications", limit));
         }
         let is_object = matches!(supplier, Supplier::Object(_));
-        let supplier = Arc::new(Supplying::new(self.number, supplier, qos.clone(), options));
+        let supplier = Supplying::new(self.number, supplier, qos.clone(), options);
+        let supplier = Arc::new(supplier.limited(self.core.rate(qos)));
         let mut state = lock(&self.state);
         match &*state {
             State::Idle => {}
@@ -232,14 +233,14 @@ impl SupplierProxy {
     /// Gives each event to all consumers whose filters let it pass, in this thread.
     ///
     /// # Errors
-    /// Nobody is connected here, or the set is beyond a limit; it is dropped and counted.
+    /// Nobody is connected here, or the set is beyond a limit; it is dropped and counted. So are single events beyond the
+    /// supplier's rate.
     pub(crate) fn push(&self, events: &[Event]) -> Result<(), PushError> {
         let options = &self.core.options;
         let routes = self.routes().ok_or(PushError::NotConnected)?;
         self.counts.take(events, options)?;
         if !options.timestamps {
-            self.deliver(events, &routes);
-            return Ok(());
+            return self.deliver(events, &routes);
         }
         let received = crate::time::now();
         let mut stamped = events.to_vec();
@@ -247,14 +248,17 @@ impl SupplierProxy {
             event.header.ec_recv_time = received;
             event.header.ec_send_time = crate::time::now();
         }
-        self.deliver(&stamped, &routes);
-        Ok(())
+        self.deliver(&stamped, &routes)
     }
 
-    fn deliver(&self, events: &[Event], routes: &Routes) {
-        let mut asked = 0;
+    fn deliver(&self, events: &[Event], routes: &Routes) -> Result<(), PushError> {
+        let (mut asked, mut refused) = (0, 0);
         let arrived = self.core.options.latency.then(Instant::now);
         for event in events {
+            if !routes.admits() {
+                refused += 1;
+                continue;
+            }
             let outgoing = Outgoing::new(std::slice::from_ref(event), arrived);
             let trigger = Trigger { event, timer: None };
             routes.each(&event.header, |consumer| {
@@ -265,6 +269,11 @@ impl SupplierProxy {
             });
         }
         self.counts.asked.fetch_add(asked, Relaxed);
+        if refused == 0 {
+            return Ok(());
+        }
+        self.counts.refused.fetch_add(refused, Relaxed);
+        Err(PushError::Rate(refused))
     }
 
     /// Returns whom events concern at present: what was found out before, unless a consumer came or went.

@@ -65,6 +65,8 @@ pub enum PushError {
     Events(usize),
     /// More octets of payload in one push than `Limits::octets`.
     Octets(usize),
+    /// Number of events beyond the rate of the supplier; the others were delivered.
+    Rate(u64),
 }
 
 impl fmt::Display for PushError {
@@ -73,6 +75,17 @@ impl fmt::Display for PushError {
             PushError::NotConnected => f.write_str("the supplier is not connected any more"),
             PushError::Events(limit) => {
                 write!(f, "more than {limit} events in one push (Limits::events)")
+            }
+            PushError::Rate(events) => {
+                let these = if *events == 1 {
+                    "event is"
+                } else {
+                    "events are"
+                };
+                write!(
+                    f,
+                    "{events} {these} beyond the supplier's rate (EventChannel::rates_by)"
+                )
             }
             PushError::Octets(limit) => {
                 write!(

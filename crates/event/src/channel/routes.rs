@@ -2,6 +2,9 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::thread;
+
+use oxorb_delivery::{Clock as _, Meter, Monotonic, Verdict};
 
 use super::consumer::Connected;
 use crate::filter::{Interest, Key};
@@ -16,11 +19,16 @@ pub(super) struct Routes {
     by_key: HashMap<Key, Vec<usize>>,
     /// Those that have to be asked about everything.
     always: Vec<usize>,
+    /// The supplier's, if its rate is watched.
+    meter: Option<Arc<Meter>>,
 }
 
 impl Routes {
-    pub(super) fn new(consumers: Vec<Arc<Connected>>) -> Routes {
-        let mut routes = Routes::default();
+    pub(super) fn new(consumers: Vec<Arc<Connected>>, meter: Option<Arc<Meter>>) -> Routes {
+        let mut routes = Routes {
+            meter,
+            ..Routes::default()
+        };
         for (place, consumer) in consumers.iter().enumerate() {
             match consumer.program().interest() {
                 Interest::All => routes.always.push(place),
@@ -33,6 +41,21 @@ impl Routes {
         }
         routes.consumers = consumers;
         routes
+    }
+
+    /// Whether one more event is within the rate of the supplier, after a wait if need be.
+    pub(super) fn admits(&self) -> bool {
+        let Some(meter) = &self.meter else {
+            return true;
+        };
+        match meter.admit(Monotonic.now()) {
+            Verdict::Pass => true,
+            Verdict::Refuse => false,
+            Verdict::Wait(time) => {
+                thread::sleep(time);
+                true
+            }
+        }
     }
 
     /// Calls `ask` with each consumer that an event may concern, in the order in which they connected.

@@ -62,8 +62,10 @@ pub struct SupplierStatistics {
     pub is_gateway: bool,
     /// Events pushed.
     pub events: u64,
-    /// Events of sets that were beyond a limit.
+    /// Events of sets that were beyond a limit, and events refused because of the supplier's rate.
     pub refused: u64,
+    /// Events that came beyond the supplier's rate, whatever became of them. 0 if it has none.
+    pub beyond_rate: u64,
     /// Filters that were asked about its events: grows with the consumers that match, not with all.
     pub asked: u64,
 }
@@ -98,6 +100,7 @@ impl EventChannel {
                 is_gateway: one.qos.is_gateway,
                 events: counts.events.load(Relaxed),
                 refused: counts.refused.load(Relaxed),
+                beyond_rate: one.meter.as_ref().map_or(0, |meter| meter.beyond()),
                 asked: counts.asked.load(Relaxed),
             })
         });

@@ -4,6 +4,8 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
+use oxorb_delivery::{Meter, Rate};
+
 use super::consumer::Connected;
 use super::options::ChannelOptions;
 use super::refusal::PushError;
@@ -27,6 +29,8 @@ pub(super) struct Supplying {
     pub(super) number: u64,
     supplier: Supplier,
     pub(super) qos: SupplierQos,
+    /// For a supplier whose rate is watched.
+    pub(super) meter: Option<Arc<Meter>>,
     over: AtomicBool,
 }
 
@@ -52,8 +56,14 @@ impl Supplying {
                 other => other,
             },
             qos,
+            meter: None,
             over: AtomicBool::new(false),
         }
+    }
+
+    pub(super) fn limited(self, rate: Option<Rate>) -> Supplying {
+        let meter = rate.map(|rate| Arc::new(Meter::new(rate)));
+        Supplying { meter, ..self }
     }
 
     pub(super) fn object(&self) -> Option<&PushSupplierRef> {

@@ -8,6 +8,7 @@ mod objects;
 mod observers;
 mod peers;
 mod queued;
+mod rates;
 mod scheduling;
 mod timers;
 mod typed;

@@ -9,6 +9,7 @@ use std::thread;
 use in_place::{Store, StoreRef};
 use oxorb::{Interface as _, Octets, Orb, Result};
 use oxorb_codegen_tests::in_place;
+use oxorb_testkit::syscalls;
 
 #[derive(Default)]
 struct Servant {
@@ -58,6 +59,11 @@ impl Store for Servant {
     }
 
     fn tell(&self, image: Octets<'_>) {
+        match image.as_slice() {
+            Some(b"begin") => return syscalls::begin("server"),
+            Some(b"end") => return syscalls::end("server"),
+            _ => {}
+        }
         self.note(&image);
         self.told.fetch_add(image.len(), Ordering::SeqCst);
     }
@@ -76,7 +82,12 @@ struct Setting {
 }
 
 fn setting(endpoint: &str) -> Setting {
-    let server = Orb::builder().listen(endpoint).build().unwrap();
+    setting_with(endpoint, "thread-per-connection")
+}
+
+fn setting_with(endpoint: &str, concurrency: &str) -> Setting {
+    let server = Orb::builder().setting("Concurrency", concurrency);
+    let server = server.listen(endpoint).build().unwrap();
     let client = Orb::builder().build().unwrap();
     let servant = Arc::new(Servant::default());
     let local: StoreRef = server.root_poa().activate(Arc::clone(&servant)).unwrap();
@@ -212,4 +223,32 @@ fn requests_side_by_side_find_their_own_octets() {
         thread::yield_now();
     }
     assert!(setting.leased() > 0);
+}
+
+/// A thread that serves many connections is not back at its poller before it has all of a request that was written at once.
+#[test]
+fn a_request_that_is_lent_costs_one_trip_to_the_poller() {
+    const CALLS: usize = 100;
+    let name = "a_request_that_is_lent_costs_one_trip_to_the_poller";
+    let trace = syscalls::traced(name, || {
+        let setting = setting_with("shm://", "reactive");
+        let (image, sum) = image(100_000);
+        let put = |count| {
+            for _ in 0..count {
+                let got = setting.store.put("", (&image).into(), 0, 0.0).unwrap();
+                assert_eq!(got, sum);
+            }
+        };
+        put(3);
+        setting.store.tell(b"begin".into()).unwrap();
+        put(CALLS);
+        setting.store.tell(b"end".into()).unwrap();
+        put(1);
+        assert_eq!(setting.leased(), CALLS + 4);
+    });
+    let Some(trace) = trace else { return };
+    let own = &trace.section("server").own;
+    let trips = own.of("epoll_wait") + own.of("epoll_pwait2") + own.of("epoll_pwait");
+    // And one for what begins and ends it.
+    assert!(trips <= CALLS + 4, "{own:?}");
 }

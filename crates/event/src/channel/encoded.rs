@@ -148,7 +148,9 @@ impl Marshalled {
 }
 
 fn marshal(events: &[Event], dialect: Dialect) -> CdrResult<Marshalled> {
-    let mut e = Encoder::new(BUFFER.take(), ByteOrder::NATIVE, dialect);
+    // Without one where a thread that ends still pushes.
+    let buffer = BUFFER.try_with(Cell::take).unwrap_or_default();
+    let mut e = Encoder::new(buffer, ByteOrder::NATIVE, dialect);
     e.sequence(events, None)?;
     let encoded = e.finish();
     Ok(Marshalled {

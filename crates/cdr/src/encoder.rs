@@ -195,6 +195,14 @@ impl<'a> Encoder<'a> {
         }
     }
 
+    /// Writes octets without a count that are better sent from where they lie: referenced, whatever their number, unless nothing
+    /// may be.
+    pub(crate) fn placed_octets(&mut self, v: &'a [u8]) {
+        if self.gather_above == usize::MAX || !self.gather(v) {
+            self.copy_octets(v);
+        }
+    }
+
     /// Writes octets without a count, always as a copy.
     #[inline]
     pub fn copy_octets(&mut self, v: &[u8]) {

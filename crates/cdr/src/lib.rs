@@ -83,6 +83,7 @@ pub use long_double::LongDouble;
 pub use nilable::Nilable;
 pub use octet_seq::OctetSeq;
 pub use octets::Octets;
+pub use oxorb_lend::{Room, SealedRoom};
 pub use pieces::PieceTable;
 pub use printable::Printable;
 pub use raw::plain_str;

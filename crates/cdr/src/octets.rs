@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use oxorb_lend::Lease;
+use oxorb_lend::{Lease, Room, SealedRoom};
 
 use crate::{Decode, Decoder, Encode, Encoder, Result};
 
@@ -28,6 +28,8 @@ pub enum Octets<'a> {
     Owned(Vec<u8>),
     /// In memory that the transport lends until the value is dropped.
     Leased(Lease),
+    /// To be sent from where the transport of a connection wants them, if that lends memory ([`Room`]).
+    Placed(SealedRoom),
 }
 
 impl<'a> Octets<'a> {
@@ -37,6 +39,7 @@ impl<'a> Octets<'a> {
             Self::Borrowed(octets) => octets.len(),
             Self::Owned(octets) => octets.len(),
             Self::Leased(lease) => lease.len(),
+            Self::Placed(room) => room.len(),
         }
     }
 
@@ -55,6 +58,7 @@ impl<'a> Octets<'a> {
         match self {
             Self::Borrowed(octets) => Some(octets),
             Self::Owned(octets) => Some(octets),
+            Self::Placed(room) => Some(room),
             Self::Leased(_) => None,
         }
     }
@@ -68,6 +72,7 @@ impl<'a> Octets<'a> {
             Self::Leased(lease) => lease.copy_to(at, octets),
             Self::Borrowed(from) => octets.copy_from_slice(&from[at..][..octets.len()]),
             Self::Owned(from) => octets.copy_from_slice(&from[at..][..octets.len()]),
+            Self::Placed(from) => octets.copy_from_slice(&from[at..][..octets.len()]),
         }
     }
 
@@ -77,6 +82,7 @@ impl<'a> Octets<'a> {
         match self {
             Self::Borrowed(octets) => octets.chunks(CHUNK).for_each(f),
             Self::Owned(octets) => octets.chunks(CHUNK).for_each(f),
+            Self::Placed(octets) => octets.chunks(CHUNK).for_each(f),
             Self::Leased(lease) => {
                 let mut chunk = [0; CHUNK];
                 for at in (0..lease.len()).step_by(CHUNK) {
@@ -93,6 +99,7 @@ impl<'a> Octets<'a> {
         match self {
             Self::Borrowed(octets) => buffer.extend_from_slice(octets),
             Self::Owned(octets) => buffer.extend_from_slice(octets),
+            Self::Placed(octets) => buffer.extend_from_slice(octets),
             Self::Leased(lease) => lease.append_to(0, lease.len(), buffer),
         }
     }
@@ -103,6 +110,7 @@ impl<'a> Octets<'a> {
             Self::Owned(octets) => octets,
             Self::Borrowed(octets) => octets.to_vec(),
             Self::Leased(lease) => lease.to_vec(),
+            Self::Placed(room) => room.into_vec(),
         }
     }
 
@@ -111,6 +119,7 @@ impl<'a> Octets<'a> {
         match self {
             Self::Borrowed(octets) => Octets::Borrowed(octets),
             Self::Owned(octets) => Octets::Borrowed(octets),
+            Self::Placed(octets) => Octets::Borrowed(octets),
             Self::Leased(lease) => Octets::Owned(lease.to_vec()),
         }
     }
@@ -122,6 +131,7 @@ impl<'a> Octets<'a> {
             Self::Owned(octets) => Octets::Owned(octets),
             Self::Borrowed(octets) => Octets::Owned(octets.to_vec()),
             Self::Leased(lease) => Octets::Leased(lease),
+            Self::Placed(room) => Octets::Placed(room),
         }
     }
 
@@ -165,6 +175,13 @@ impl From<Lease> for Octets<'_> {
     }
 }
 
+impl From<Room> for Octets<'_> {
+    /// Ends writing into the room: what is in it is sent.
+    fn from(room: Room) -> Self {
+        Self::Placed(room.sealed())
+    }
+}
+
 impl fmt::Debug for Octets<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.as_slice() {
@@ -175,11 +192,18 @@ impl fmt::Debug for Octets<'_> {
 }
 
 impl Encode for Octets<'_> {
-    /// References long octets as the encoder does for all ([`Encoder::gather_above`]); copies leased ones.
+    /// References long octets as the encoder does for all ([`Encoder::gather_above`]), and placed ones of any length; copies
+    /// leased ones.
     fn encode<'e>(&'e self, e: &mut Encoder<'e>) -> Result<()> {
         match self {
             Self::Borrowed(octets) => e.sequence(octets, None),
             Self::Owned(octets) => e.sequence(octets.as_slice(), None),
+            Self::Placed(room) if room.is_in_place() => {
+                e.length(room.len(), None)?;
+                e.placed_octets(room);
+                Ok(())
+            }
+            Self::Placed(room) => e.sequence(room, None),
             Self::Leased(lease) => {
                 e.length(lease.len(), None)?;
                 e.reserve(lease.len());

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
-use oxorb_cdr::Dialect;
+use oxorb_cdr::{Dialect, Gap};
 use oxorb_giop::{Frame, FrameContext, Header, Request, Violation, Wire};
 use oxorb_object::{CompletionStatus, SystemException};
 
@@ -67,6 +67,8 @@ pub struct Detached {
     pub(crate) dialect: Dialect,
     pub(crate) times: Times,
     pub(crate) flow: Option<Arc<ServerFlow>>,
+    /// It lacks octets of the arguments, which somebody had taken before it was copied.
+    pub(crate) lacks: bool,
 }
 
 /// What a [`Detached`] request was answered, or the way in which that will come.
@@ -97,6 +99,7 @@ impl Detached {
             dialect,
             times: Times::default(),
             flow: None,
+            lacks: false,
         })
     }
 
@@ -131,6 +134,9 @@ impl Detached {
             times: &self.times,
         };
         server::upcall(&arrived, &mut sink, self.flow.as_ref(), |upcall| {
+            if self.lacks {
+                return upcall.fail(raise::ARGUMENTS_TAKEN);
+            }
             let _slots = upcall.enter_slots();
             serve(upcall)
         });
@@ -169,11 +175,21 @@ impl<'r> Upcall<'r> {
 
     /// A copy of the request for another thread; allocates. This one still has to
     /// be answered: [`relay`](Self::relay) does that with what the copy was answered.
+    ///
+    /// Once arguments were [left where they lie](Self::args_in_place) and taken from there, the copy lacks them: whoever
+    /// serves it, it is answered with BAD_INV_ORDER, `ARGUMENTS_TAKEN`.
     pub fn detach(&self) -> Detached {
+        let frame = self.arrived.frame;
+        let lacks = frame.gap.is_some_and(Gap::was_taken);
+        let message = match lacks {
+            false => frame.whole(),
+            true => frame.bytes,
+        };
         Detached {
-            header: self.arrived.frame.header,
-            context: self.arrived.frame.context.cloned(),
-            message: self.arrived.frame.whole().to_vec(),
+            header: frame.header,
+            context: frame.context.cloned(),
+            message: message.to_vec(),
+            lacks,
             dialect: self.arrived.dialect,
             times: *self.arrived.times,
             flow: self.flow.cloned(),

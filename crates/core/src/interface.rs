@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use oxorb_cdr::{Decoder, Encode, Encoder, Nilable, Result as CdrResult, TypeCode, Typed};
+use oxorb_cdr::{Decoder, Encode, Encoder, Nilable, Result as CdrResult, Room, TypeCode, Typed};
 use oxorb_object::SystemException;
 
 use crate::policy::{AnyPolicy, InvalidPolicies, Policy, SetOverrideType};
@@ -63,6 +63,14 @@ pub trait Interface: Clone + Debug + PartialEq + Send + Sync + 'static {
     /// (`_validate_connection`).
     fn validate_connection(&self) -> Result<(), Failure> {
         Interface::reference(self).validate_connection()
+    }
+
+    /// Memory to write a large `@in_place` argument into; see [`Ref::room`].
+    ///
+    /// # Errors
+    /// As there.
+    fn room(&self, octets: usize) -> Result<Room, SystemException> {
+        Interface::reference(self).room(octets)
     }
 
     /// The same object with another time limit on calls; see [`Ref::with_timeout`].

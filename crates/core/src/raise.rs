@@ -123,6 +123,18 @@ pub(crate) const DISPATCHED_LATE: SystemException =
 pub(crate) const BUFFER_FULL: SystemException =
     SystemException::transient(minor::transient::BUFFER_FULL, CompletionStatus::No);
 
+/// A request was copied after its arguments were taken from where they lay.
+pub(crate) const ARGUMENTS_TAKEN: SystemException =
+    SystemException::bad_inv_order(minor::bad_inv_order::ARGUMENTS_TAKEN, CompletionStatus::No);
+
+/// No block of shared memory is free for a payload that may lie nowhere else.
+pub(crate) const NO_ROOM: SystemException =
+    SystemException::no_resources(minor::no_resources::NO_ROOM, CompletionStatus::No);
+
+/// The connection has no memory for a payload that may lie nowhere else.
+pub(crate) const NO_SHARED_MEMORY: SystemException =
+    SystemException::no_resources(minor::no_resources::NO_SHARED_MEMORY, CompletionStatus::No);
+
 /// Forwards lead in a circle.
 pub(crate) const FORWARD_LOOP: SystemException =
     SystemException::transient(minor::transient::FORWARD_LOOP, CompletionStatus::No);

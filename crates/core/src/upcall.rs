@@ -11,6 +11,7 @@ use oxorb_rt::Priority;
 use crate::Options;
 use crate::interceptor::{Entered, Interrupt, Sending, ServerFlow, Target, Verdict, View};
 use crate::op::NO_SLOT;
+use crate::policy::LargePayloads;
 use crate::probe::{self, Stage};
 use crate::raises::Raise;
 use crate::server::Sink;
@@ -284,13 +285,14 @@ impl<'r> Upcall<'r> {
     }
 
     /// Decodes arguments as [`args`](Self::args) does, and leaves [`Octets`](oxorb_cdr::Octets) where their sender wrote
-    /// them, if the transport lends them. Where it lent others, `decode` is called twice: the first time it may read anything,
+    /// them, if the transport lends them and the ORB does not [copy](LargePayloads). Where it lent others, `decode` is called twice: the first time it may read anything,
     /// and its result is dropped.
     pub fn args_in_place<T>(
         &mut self,
         decode: impl Fn(&mut Decoder<'r>) -> CdrResult<T>,
     ) -> Result<T, Rejected> {
-        if let Some(gap) = self.arrived.frame.gap {
+        let copied = self.arrived.orb.options().large_payloads == LargePayloads::Copied;
+        if let Some(gap) = self.arrived.frame.gap.filter(|_| !copied) {
             let frame = self.arrived.frame;
             let mut d = frame
                 .decoder_in_place(self.arrived.dialect, self.arrived.request.body)

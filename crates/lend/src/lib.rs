@@ -1,4 +1,5 @@
-//! Octets in memory that a transport lends: a payload read where its sender wrote it.
+//! Octets in memory that a transport lends: a payload read where its sender wrote it ([`Lease`]), and written where its
+//! receiver will read it ([`Room`]).
 //!
 //! The sender may be another process, and may change the memory at any time, also while it is read. So
 //! a [`Lease`] never shows a slice: its octets are copied out, each time anew, and two copies may
@@ -27,9 +28,13 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod room;
+
 use std::fmt;
 use std::io;
 use std::sync::Arc;
+
+pub use room::{Place, Room, SealedRoom};
 
 /// Memory of which parts are lent.
 pub trait Memory: Send + Sync {

@@ -58,7 +58,7 @@ pub use builder::Builder;
 pub use orb::Orb;
 pub use oxorb_cdr::{
     Any, ByteOrder, CharSet, Codec, CustomMarshal, Decimal, DecimalError, Dynamic, DynamicError,
-    Factory, FixedPoint, Inherits, Link, LongDouble, OctetSeq, Octets, Printable, Shape,
+    Factory, FixedPoint, Inherits, Link, LongDouble, OctetSeq, Octets, Printable, Room, Shape,
     StringValue, TcKind, TypeCode, Typed, Value, ValueBase, ValueInfo, ValueRegistry, ValueState,
     Valuetype, Wchar, Wstring, WstringValue,
 };

@@ -58,9 +58,9 @@ impl ShmAcceptor {
     /// When the system has no descriptor or memory left, and the client is lost: whoever accepts makes room for others.
     fn greeted(&self, client: OwnedFd) -> io::Result<Client> {
         match greeting::receive(&client, self.max) {
-            Ok((memory, sizes)) => {
+            Ok(received) => {
                 let server = self.socket.address().clone();
-                let link = ShmLink::accepted(client, memory, sizes, server);
+                let link = ShmLink::accepted(client, received, server);
                 Ok(link.map_or(Client::Nobody, Client::Link))
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Client::Silent(client)),

@@ -25,8 +25,8 @@ const ALIGN: u32 = if cfg!(all(test, loom)) { 1 } else { 64 };
 /// what [`Blocks::send`] sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Block {
-    slot: usize,
-    /// The first octet, of the area.
+    pub(crate) slot: usize,
+    /// The first octet: those of rooms stand behind all others.
     pub(crate) first: u32,
     pub(crate) octets: u32,
 }
@@ -37,6 +37,10 @@ const FREE: u32 = 0;
 const FILLED: u32 = 1;
 /// The block is the reader's, until it gives it back.
 const SENT: u32 = 2;
+/// The application fills the block, which is a room.
+const ROOM: u32 = 3;
+/// The application has filled its room, which may be sent.
+const SEALED: u32 = 4;
 
 #[derive(Debug, Default)]
 struct Slot {
@@ -45,6 +49,8 @@ struct Slot {
     end: AtomicU32,
     /// What the reader writes to give the block back, sent last.
     ticket: AtomicU32,
+    /// The application has the block, sent or not: nobody else may fill it.
+    held: AtomicBool,
 }
 
 /// The blocks of the direction that this end writes.
@@ -68,22 +74,33 @@ impl Blocks {
     /// Returns a block of so many octets, or `None`: there is none free now, or another thread looks for
     /// one. Never waits.
     pub(crate) fn take(&self, segment: &Segment, octets: u32) -> Option<Block> {
+        self.take_from(segment, 0, octets, FILLED)
+    }
+
+    /// Returns a block of the area of rooms, behind that of the others, as [`take`](Self::take) does.
+    pub(crate) fn take_room(&self, segment: &Segment, octets: u32) -> Option<Block> {
+        self.take_from(segment, segment.blocks(), octets, ROOM)
+    }
+
+    /// Returns a block of the area that begins with an octet.
+    fn take_from(&self, segment: &Segment, area: u32, octets: u32, state: u32) -> Option<Block> {
         if octets == 0 || octets > segment.blocks() || self.busy.swap(true, Ordering::Acquire) {
             return None;
         }
-        let block = self.find(segment, octets);
+        let block = self.find(segment, area, octets);
         if let Some(Block { slot, first, .. }) = block {
             let slot = &self.slots[slot];
             slot.first.store(first, Relaxed);
             slot.end.store(first + octets, Relaxed);
-            slot.state.store(FILLED, Relaxed);
+            slot.held.store(state == ROOM, Relaxed);
+            slot.state.store(state, Relaxed);
         }
         self.busy.store(false, Ordering::Release);
         block
     }
 
-    /// Finds the lowest place, so that few pages are touched.
-    fn find(&self, segment: &Segment, octets: u32) -> Option<Block> {
+    /// Finds the lowest place of an area, so that few pages are touched.
+    fn find(&self, segment: &Segment, area: u32, octets: u32) -> Option<Block> {
         let mut free = None;
         let mut used = [(0, 0); SLOTS];
         for (index, (slot, used)) in self.slots.iter().zip(&mut used).enumerate() {
@@ -92,7 +109,7 @@ impl Blocks {
                 word.load(Ordering::Acquire) == slot.ticket.load(Relaxed)
             };
             match slot.state.load(Ordering::Acquire) {
-                SENT if given_back() => {
+                SENT if !slot.held.load(Ordering::Acquire) && given_back() => {
                     slot.state.store(FREE, Relaxed);
                     free = Some(index);
                 }
@@ -101,11 +118,11 @@ impl Blocks {
             }
         }
         let slot = free?;
-        let mut first = 0_u32;
+        let mut first = area;
         // Each round passes one block that is in use.
         loop {
             let end = first.checked_add(octets)?;
-            if end > segment.blocks() {
+            if end - area > segment.blocks() {
                 return None;
             }
             let in_the_way = used.iter().find(|(from, to)| *from < end && first < *to);
@@ -122,14 +139,14 @@ impl Blocks {
         }
     }
 
-    /// Runs `run` if no block is in use, while nobody can take one. Reports whether it ran.
+    /// Runs `run` if no block is in use but rooms that were not sent, while nobody can take one. Reports whether it ran.
     pub(crate) fn while_free(&self, segment: &Segment, run: impl FnOnce()) -> bool {
         if self.busy.swap(true, Ordering::Acquire) {
             return false;
         }
         let mut slots = self.slots.iter().enumerate();
         let free = slots.all(|(index, slot)| match slot.state.load(Ordering::Acquire) {
-            FREE => true,
+            FREE | ROOM | SEALED => true,
             SENT => {
                 let word = segment.word(self.at.given_back(index));
                 word.load(Ordering::Acquire) == slot.ticket.load(Relaxed)
@@ -146,6 +163,37 @@ impl Blocks {
     /// Gives back a block that was not sent.
     pub(crate) fn give_back(&self, block: Block) {
         self.slots[block.slot].state.store(FREE, Ordering::Release);
+    }
+
+    /// Says that a room is filled.
+    pub(crate) fn seal(&self, block: Block) {
+        self.slots[block.slot]
+            .state
+            .store(SEALED, Ordering::Release);
+    }
+
+    /// Returns the room that has just these octets, if it is filled and was not sent.
+    pub(crate) fn sealed(&self, first: u32, octets: u32) -> Option<Block> {
+        let is_it = |slot: &Slot| {
+            slot.state.load(Ordering::Acquire) == SEALED
+                && slot.first.load(Relaxed) == first
+                && slot.end.load(Relaxed) == first + octets
+        };
+        let slot = self.slots.iter().position(is_it)?;
+        Some(Block {
+            slot,
+            first,
+            octets,
+        })
+    }
+
+    /// Takes back a room that the application has no more. One that was sent is free once the reader has given it back.
+    pub(crate) fn leave(&self, block: Block) {
+        let slot = &self.slots[block.slot];
+        if slot.state.load(Ordering::Acquire) != SENT {
+            slot.state.store(FREE, Ordering::Release);
+        }
+        slot.held.store(false, Ordering::Release);
     }
 
     /// Returns the ticket of a block that goes to the reader now.

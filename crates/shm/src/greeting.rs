@@ -1,12 +1,13 @@
 //! The first octets of a connection, which bring the memory along.
 //!
-//! They go over the UNIX socket from client to server, with the descriptor of the memory, and nothing
-//! answers them: a client writes its first request at once.
+//! They go over the UNIX socket from client to server, with the descriptor of the memory, and that of the rooms which the
+//! client fills if there are some. Nothing answers them: a client writes its first request at once.
 
 use std::io;
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::sync::Arc;
 
-use oxorb_sys::shared::Shared;
+use oxorb_sys::shared::{Shared, Sheet, View};
 use oxorb_sys::unix;
 
 use crate::place::{are_blocks, is_ring};
@@ -16,13 +17,22 @@ use crate::segment::{self, Sizes};
 /// blocks of a direction; numbers in little-endian order.
 const OCTETS: usize = 20;
 const WORD: &[u8; 8] = b"OxORBshm";
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// Memory of a client that has not met its server yet.
 pub(crate) struct Greeting {
     pub(crate) memory: Shared,
     pub(crate) sizes: Sizes,
-    descriptor: OwnedFd,
+    /// For payloads that the application writes, if the system has such memory.
+    pub(crate) rooms: Option<Arc<Sheet>>,
+    descriptors: [Option<OwnedFd>; 2],
+}
+
+/// Memory that came from a client.
+pub(crate) struct Received {
+    pub(crate) memory: Shared,
+    pub(crate) sizes: Sizes,
+    pub(crate) rooms: Option<View>,
 }
 
 impl Greeting {
@@ -32,10 +42,12 @@ impl Greeting {
     /// When the system has no memory or descriptor left.
     pub(crate) fn new(sizes: Sizes) -> io::Result<Self> {
         let (memory, descriptor) = segment::create(sizes)?;
+        let (rooms, readable) = segment::create_rooms(sizes)?.unzip();
         Ok(Self {
             memory,
             sizes,
-            descriptor,
+            rooms,
+            descriptors: [Some(descriptor), readable],
         })
     }
 
@@ -44,7 +56,9 @@ impl Greeting {
     /// # Errors
     /// When the server is gone.
     pub(crate) fn send(&self, socket: &OwnedFd) -> io::Result<()> {
-        unix::send_descriptor(socket, &write(self.sizes), self.descriptor.as_fd())
+        let all = self.descriptors.iter().flatten();
+        let all: Vec<BorrowedFd<'_>> = all.map(|descriptor| descriptor.as_fd()).collect();
+        unix::send_descriptors(socket, &write(self.sizes), &all)
     }
 }
 
@@ -63,17 +77,23 @@ fn write(sizes: Sizes) -> [u8; OCTETS] {
 /// # Errors
 /// [`io::ErrorKind::WouldBlock`] when it is not there yet. [`io::ErrorKind::InvalidData`] in words, or
 /// another error, when this is no client to talk with.
-pub(crate) fn receive(socket: &OwnedFd, max: Sizes) -> io::Result<(Shared, Sizes)> {
+pub(crate) fn receive(socket: &OwnedFd, max: Sizes) -> io::Result<Received> {
     // One octet more than a greeting has: the client sends nothing behind it.
     let mut octets = [0; OCTETS + 1];
-    let (count, descriptor) = unix::receive_descriptor(socket, &mut octets)?;
+    let (count, [descriptor, rooms]) = unix::receive_descriptors(socket, &mut octets)?;
     let sizes = read(&octets[..count.min(OCTETS)], max)
         .map_err(|why| io::Error::new(io::ErrorKind::InvalidData, why))?;
     let descriptor = descriptor.ok_or_else(|| {
         let why = "no memory came with the greeting";
         io::Error::new(io::ErrorKind::InvalidData, why)
     })?;
-    Ok((segment::open(descriptor, sizes)?, sizes))
+    let rooms = rooms.filter(|_| sizes.blocks > 0);
+    let rooms = rooms.map(|rooms| View::open(rooms, sizes.blocks));
+    Ok(Received {
+        memory: segment::open(descriptor, sizes)?,
+        rooms: rooms.transpose()?,
+        sizes,
+    })
 }
 
 /// Reads the octets of a greeting: the sizes, which are at most `max`.

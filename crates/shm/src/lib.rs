@@ -42,6 +42,7 @@ mod place;
 mod profile;
 mod rest;
 mod ring;
+mod room;
 mod segment;
 mod splices;
 mod time;

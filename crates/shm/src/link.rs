@@ -8,16 +8,17 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use oxorb_sys::poll;
-use oxorb_sys::shared::Shared;
 use oxorb_sys::socket::{self, Shutdown};
 use oxorb_sys::unix::{self, Credentials};
-use oxorb_transport::{Facts, Lender, Link, PeerId, Properties, WriteError};
+use oxorb_transport::{Facts, Lender, Link, PeerId, Properties, Rooms, WriteError};
 
 use crate::blocks::Blocks;
+use crate::greeting::{Greeting, Received};
 use crate::lend::Lent;
 use crate::rest::Gate;
 use crate::ring::{ASLEEP, AWAKE, Direction, Reader, WATCHED, Writer, broken};
-use crate::segment::{Segment, Sizes};
+use crate::room::Lending;
+use crate::segment::Segment;
 use crate::time::{Clock, Timeout};
 use crate::watch::Watch;
 use crate::write::MANY;
@@ -50,6 +51,8 @@ pub struct ShmLink {
     pub(crate) segment: Arc<Segment>,
     /// Payloads are read where the peer wrote them, in the segment.
     pub(crate) lent: Option<Arc<Lent>>,
+    /// Memory for payloads that this end sends as they lie there.
+    pub(crate) rooms: Option<Arc<Lending>>,
     pub(crate) incoming: Reader,
     pub(crate) outgoing: Writer,
     /// Of what goes out.
@@ -86,16 +89,14 @@ impl ShmLink {
     /// When the system does not tell who listens there.
     pub(crate) fn connected(
         socket: OwnedFd,
-        memory: Shared,
-        sizes: Sizes,
+        greeting: Greeting,
         server: Arc<str>,
     ) -> io::Result<Self> {
-        Self::new(
-            socket,
-            Segment::new(memory, sizes),
-            server,
-            Direction::ToClient,
-        )
+        let segment = Segment::new(greeting.memory, greeting.sizes);
+        let mut link = Self::new(socket, segment, server, Direction::ToClient)?;
+        let room = |sheet| Lending::new(sheet, &link.segment, &link.blocks);
+        link.rooms = greeting.rooms.map(room);
+        Ok(link)
     }
 
     /// Takes over memory that came from a client, and the socket.
@@ -104,16 +105,12 @@ impl ShmLink {
     /// When the system does not tell who connected.
     pub(crate) fn accepted(
         socket: OwnedFd,
-        memory: Shared,
-        sizes: Sizes,
+        received: Received,
         server: Arc<str>,
     ) -> io::Result<Self> {
-        Self::new(
-            socket,
-            Segment::new(memory, sizes),
-            server,
-            Direction::ToServer,
-        )
+        let segment = Segment::new(received.memory, received.sizes);
+        let segment = segment.with_rooms(received.rooms);
+        Self::new(socket, segment, server, Direction::ToServer)
     }
 
     /// An end that reads what goes in a direction.
@@ -130,6 +127,7 @@ impl ShmLink {
         Ok(Self {
             peer: identity(peer),
             lent: lends.then(lent),
+            rooms: None,
             segment,
             incoming: Reader::new(reads),
             outgoing: Writer::new(reads.other()),
@@ -484,6 +482,11 @@ impl Link for ShmLink {
 
     fn lender(&self) -> Option<&dyn Lender> {
         self.lent.as_ref()?;
+        Some(self)
+    }
+
+    fn rooms(&self) -> Option<&dyn Rooms> {
+        self.rooms.as_ref()?;
         Some(self)
     }
 

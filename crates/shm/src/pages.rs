@@ -16,7 +16,11 @@ impl ShmLink {
         match pages {
             Pages::OnDemand => Ok(()),
             Pages::Resident { huge, locked } => {
-                let resident = self.segment.make_resident(huge, locked);
+                let rooms = self.rooms.as_ref();
+                let resident = self
+                    .segment
+                    .make_resident(huge, locked)
+                    .and_then(|()| rooms.map_or(Ok(()), |rooms| rooms.make_resident(locked)));
                 resident.map_err(|error| refused(&error, huge, locked, self.memory()))
             }
             Pages::GivenBack(after) => {

@@ -110,11 +110,16 @@ impl Direction {
         (tail == head).then_some(tail)
     }
 
-    /// Returns the place of an octet of the blocks.
+    /// Returns the place of an octet of the blocks, or of the rooms behind them.
     #[inline]
     pub(crate) fn in_blocks(self, segment: &Segment, octet: u32) -> usize {
-        let rings = 2 * segment.ring() as usize;
-        rings + self as usize * segment.blocks() as usize + octet as usize
+        let (rings, blocks) = (2 * segment.ring() as usize, segment.blocks() as usize);
+        let octet = octet as usize;
+        match octet < blocks {
+            true => rings + self as usize * blocks + octet,
+            // All that is data of the segment, and then the rooms.
+            false => rings + blocks + octet,
+        }
     }
 
     pub(crate) fn other(self) -> Self {

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
 #[cfg(not(all(test, loom)))]
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 #[cfg(not(all(test, loom)))]
@@ -9,7 +10,7 @@ use std::time::Duration;
 
 #[cfg(not(all(test, loom)))]
 use oxorb_sys::futex;
-use oxorb_sys::shared::{self, Shared};
+use oxorb_sys::shared::{self, Shared, Sheet, View};
 
 /// The memory of a connection, with a ring for each direction.
 #[cfg(not(all(test, loom)))]
@@ -17,6 +18,8 @@ use oxorb_sys::shared::{self, Shared};
 pub(crate) struct Segment {
     memory: Shared,
     sizes: Sizes,
+    /// Rooms that the peer fills: as many octets as a direction has in blocks.
+    rooms: Option<View>,
 }
 
 /// Octets of the parts of a segment, of each direction.
@@ -45,6 +48,18 @@ pub(crate) fn create(sizes: Sizes) -> io::Result<(Shared, OwnedFd)> {
     Shared::create("oxorb-shm", sizes.data())
 }
 
+/// Makes rooms of these sizes, which this process fills, and the descriptor for the other one. `None`: there are no blocks, or
+/// the system is too old.
+pub(crate) fn create_rooms(sizes: Sizes) -> io::Result<Option<(Arc<Sheet>, OwnedFd)>> {
+    if sizes.blocks == 0 {
+        return Ok(None);
+    }
+    match Sheet::create("oxorb-rooms", sizes.blocks) {
+        Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(None),
+        made => made.map(Some),
+    }
+}
+
 /// Maps the memory that another process made.
 pub(crate) fn open(descriptor: impl AsFd, sizes: Sizes) -> io::Result<Shared> {
     Shared::open(descriptor, sizes.data())
@@ -55,7 +70,22 @@ impl Segment {
     /// Takes over memory of these sizes.
     pub(crate) fn new(memory: Shared, sizes: Sizes) -> Self {
         assert!(sizes.ring.is_power_of_two() && memory.data().len() * 8 == sizes.data());
-        Self { memory, sizes }
+        let rooms = None;
+        Self {
+            memory,
+            sizes,
+            rooms,
+        }
+    }
+
+    /// Has the rooms of the peer stand behind its blocks.
+    pub(crate) fn with_rooms(self, rooms: Option<View>) -> Self {
+        Self { rooms, ..self }
+    }
+
+    /// Returns the octets of the rooms that the peer fills.
+    pub(crate) fn rooms(&self) -> u32 {
+        self.rooms.as_ref().map_or(0, |_| self.sizes.blocks)
     }
 
     /// Makes a segment that two threads of this process share, without a descriptor.
@@ -96,7 +126,10 @@ impl Segment {
     /// Appends octets of the data to a buffer.
     #[inline]
     pub(crate) fn copy_out(&self, at: usize, buffer: &mut Vec<u8>, octets: usize) {
-        shared::copy_out(self.memory.data(), at, buffer, octets);
+        match at.checked_sub(self.sizes.data()) {
+            None => shared::copy_out(self.memory.data(), at, buffer, octets),
+            Some(at) => self.room().copy_out(at, buffer, octets),
+        }
     }
 
     /// Takes all pages from the system, as [`Pages::Resident`](oxorb_transport::Pages) says.
@@ -104,6 +137,9 @@ impl Segment {
         match huge {
             true => self.memory.make_huge()?,
             false => self.memory.populate()?,
+        }
+        if let Some(rooms) = &self.rooms {
+            rooms.make_resident(locked)?;
         }
         match locked {
             true => self.memory.lock(),
@@ -118,7 +154,14 @@ impl Segment {
 
     /// Copies octets of the data out.
     pub(crate) fn copy_to(&self, at: usize, octets: &mut [u8]) {
-        shared::copy_to(self.memory.data(), at, octets);
+        match at.checked_sub(self.sizes.data()) {
+            None => shared::copy_to(self.memory.data(), at, octets),
+            Some(at) => self.room().copy_to(at, octets),
+        }
+    }
+
+    fn room(&self) -> &View {
+        self.rooms.as_ref().expect("looked at when it was opened")
     }
 
     /// Sleeps while a word has a value, until somebody wakes it, at most `limit`.
@@ -151,7 +194,7 @@ mod model {
 
     use loom::sync::atomic::{AtomicU8, AtomicU32, Ordering, fence};
     use loom::sync::{Condvar, Mutex};
-    use oxorb_sys::shared::Shared;
+    use oxorb_sys::shared::{Shared, View};
 
     use super::Sizes;
     use crate::ring::WORDS;
@@ -179,6 +222,14 @@ mod model {
                 kernel: Mutex::new(()),
                 woken: Condvar::new(),
             })
+        }
+
+        pub(crate) fn with_rooms(self, _rooms: Option<View>) -> Self {
+            self
+        }
+
+        pub(crate) fn rooms(&self) -> u32 {
+            0
         }
 
         pub(crate) fn ring(&self) -> u32 {

@@ -16,7 +16,7 @@ use crate::segment::Segment;
 /// Octets of a block that belong to the stream next: read once out of the segment, and checked since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Splice {
-    /// The first octet, of the area.
+    /// The first octet: those of rooms stand behind all others.
     pub(crate) first: u32,
     pub(crate) octets: u32,
     pub(crate) ticket: u32,
@@ -75,7 +75,10 @@ impl Splices {
             ticket: word(3),
         };
         let end = splice.first.checked_add(splice.octets);
-        if splice.octets == 0 || end.is_none_or(|end| end > segment.blocks()) {
+        let within =
+            |from, octets| splice.first >= from && end.is_some_and(|end| end <= from + octets);
+        let (blocks, rooms) = (segment.blocks(), segment.rooms());
+        if splice.octets == 0 || !within(0, blocks) && !within(blocks, rooms) {
             return Err(broken());
         }
         self.passed.store(passed.wrapping_add(1), Relaxed);

@@ -112,8 +112,7 @@ impl Connecting for Attempt {
         };
         self.known.verify_user(unix::peer_credentials(&socket)?)?;
         greeting.send(&socket)?;
-        let Greeting { memory, sizes, .. } = greeting;
-        let link = ShmLink::connected(socket, memory, sizes, self.address.clone())?;
+        let link = ShmLink::connected(socket, greeting, self.address.clone())?;
         Ok(Some(Box::new(link)))
     }
 }

@@ -15,7 +15,7 @@ use crate::ring::Told;
 use crate::time::Clock;
 
 /// Octets from which on a payload goes into a block, if one is free.
-const LARGE: usize = 16 << 10;
+pub(crate) const LARGE: usize = 16 << 10;
 
 /// Octets from which on a message may have such payloads.
 pub(crate) const MANY: usize = LARGE;
@@ -99,13 +99,19 @@ impl<'l> Message<'l> {
         let Self { link, .. } = *self;
         let at = link.outgoing.at.in_blocks(&link.segment, block.first);
         link.segment.copy_in(at, octets);
-        if let Err(error) = self.room(1, 1) {
+        let put = self.put_block(block);
+        if put.is_err() {
             link.blocks.give_back(block);
-            return Err(error);
         }
-        let ticket = link.blocks.send(block);
-        link.outgoing.splice(&link.segment, block, ticket);
-        self.hidden += octets.len();
+        put
+    }
+
+    /// Puts a block that is filled into the ring.
+    fn put_block(&mut self, block: Block) -> io::Result<()> {
+        self.room(1, 1)?;
+        let ticket = self.link.blocks.send(block);
+        self.link.outgoing.splice(&self.link.segment, block, ticket);
+        self.hidden += block.octets as usize;
         self.put += 1;
         if self.put >= PIECE {
             self.publish()?;
@@ -152,13 +158,21 @@ impl ShmLink {
         let mut message = Message::new(self);
         let failed = |written| move |error| WriteError { written, error };
         for octets in slices.iter().map(|slice| &**slice) {
-            let put = match self.block(octets.len()) {
-                Some(block) => message.splice(octets, block),
-                None => message.put(octets),
+            let put = match self.room_of(octets) {
+                Some(block) => message.put_block(block),
+                None => match self.block(octets.len()) {
+                    Some(block) => message.splice(octets, block),
+                    None => message.put(octets),
+                },
             };
             put.map_err(failed(message.written))?;
         }
         message.publish().map_err(failed(message.written))
+    }
+
+    /// Returns the room that octets are the content of, if they are that of one.
+    fn room_of(&self, octets: &[u8]) -> Option<Block> {
+        self.rooms.as_ref()?.of(octets)
     }
 
     /// Returns a block for a payload that is large enough for it, if one is free.

@@ -33,5 +33,6 @@ pub mod poll;
 pub mod schedule;
 pub mod shared;
 pub mod socket;
+pub mod spare;
 pub mod thread;
 pub mod unix;

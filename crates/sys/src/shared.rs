@@ -26,8 +26,10 @@ use rustix::process::{Resource, getrlimit};
 
 mod long;
 mod pages;
+mod sheet;
 
 pub use pages::HUGE_PAGE;
+pub use sheet::{PARTS, Part, Sheet, View};
 
 /// Octets of the header, at the beginning: a page.
 pub const HEADER: usize = 4096;
@@ -68,20 +70,7 @@ impl Shared {
     /// system has no descriptor or no memory left, or limits the size of files to less (`ulimit -f`).
     pub fn create(name: &str, data: usize) -> io::Result<(Self, OwnedFd)> {
         let octets = size(data)?;
-        // The system would end the process (SIGXFSZ).
-        if getrlimit(Resource::Fsize)
-            .current
-            .is_some_and(|limit| limit < octets as u64)
-        {
-            return Err(Errno::FBIG.into());
-        }
-        let base = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-        let file = match rustix::fs::memfd_create(name, base | MemfdFlags::NOEXEC_SEAL) {
-            // Linux before 6.3 has no such flag.
-            Err(Errno::INVAL) => rustix::fs::memfd_create(name, base),
-            made => made,
-        }?;
-        rustix::fs::ftruncate(&file, octets as u64)?;
+        let file = memory_file(name, octets)?;
         rustix::fs::fcntl_add_seals(&file, SEALS)?;
         Ok((Self::map(&file, octets)?, file))
     }
@@ -95,20 +84,7 @@ impl Shared {
     /// [`create`](Self::create).
     pub fn open(descriptor: impl AsFd, data: usize) -> io::Result<Self> {
         let octets = size(data)?;
-        let refused = |why| Err(io::Error::new(io::ErrorKind::InvalidData, why));
-        // Of memory, which others have to answer for nothing: the file system of another file may take its time.
-        match rustix::fs::fcntl_get_seals(&descriptor) {
-            Ok(seals) if seals.contains(SEALS) => {}
-            Ok(_) => return refused("the size of the memory is not sealed"),
-            Err(_) => return refused("the descriptor is none of memory that can be sealed"),
-        }
-        // Huge pages are of another type: they can run out when they are touched.
-        if rustix::fs::fstatfs(&descriptor)?.f_type != TMPFS {
-            return refused("the descriptor is none of memory in ordinary pages");
-        }
-        if rustix::fs::fstat(&descriptor)?.st_size as u64 != octets as u64 {
-            return refused("the memory is of another size than was announced");
-        }
+        refuse_unsealed(&descriptor, octets)?;
         Self::map(&descriptor, octets)
     }
 
@@ -195,6 +171,44 @@ impl Drop for Shared {
             }
         }
     }
+}
+
+/// Makes a file of memory, whose size can still be changed.
+fn memory_file(name: &str, octets: usize) -> io::Result<OwnedFd> {
+    // The system would end the process (SIGXFSZ).
+    if getrlimit(Resource::Fsize)
+        .current
+        .is_some_and(|limit| limit < octets as u64)
+    {
+        return Err(Errno::FBIG.into());
+    }
+    let base = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    let file = match rustix::fs::memfd_create(name, base | MemfdFlags::NOEXEC_SEAL) {
+        // Linux before 6.3 has no such flag.
+        Err(Errno::INVAL) => rustix::fs::memfd_create(name, base),
+        made => made,
+    }?;
+    rustix::fs::ftruncate(&file, octets as u64)?;
+    Ok(file)
+}
+
+/// Refuses the descriptor of anything but memory of just this size that nobody can change.
+fn refuse_unsealed(descriptor: impl AsFd, octets: usize) -> io::Result<()> {
+    let refused = |why| Err(io::Error::new(io::ErrorKind::InvalidData, why));
+    // Of memory, which others have to answer for nothing: the file system of another file may take its time.
+    match rustix::fs::fcntl_get_seals(&descriptor) {
+        Ok(seals) if seals.contains(SEALS) => {}
+        Ok(_) => return refused("the size of the memory is not sealed"),
+        Err(_) => return refused("the descriptor is none of memory that can be sealed"),
+    }
+    // Huge pages are of another type: they can run out when they are touched.
+    if rustix::fs::fstatfs(&descriptor)?.f_type != TMPFS {
+        return refused("the descriptor is none of memory in ordinary pages");
+    }
+    if rustix::fs::fstat(&descriptor)?.st_size as u64 != octets as u64 {
+        return refused("the memory is of another size than was announced");
+    }
+    Ok(())
 }
 
 /// Seals without which the memory of another process is refused.

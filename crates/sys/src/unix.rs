@@ -156,21 +156,23 @@ pub fn send_buffer(socket: impl AsFd, octets: usize) -> io::Result<()> {
     Ok(())
 }
 
-/// Sends some octets and a descriptor with them, and never waits: for the first octets of a
-/// connection, for which there is room. The descriptor stays open here, too.
+/// Descriptors that go with octets, at most.
+const DESCRIPTORS: usize = 2;
+
+/// Sends some octets and one or two descriptors with them, and never waits: for the first octets of a
+/// connection, for which there is room. The descriptors stay open here, too.
 ///
 /// # Errors
 /// [`io::ErrorKind::WriteZero`] when the system did not take all octets.
-pub fn send_descriptor(
+pub fn send_descriptors(
     socket: impl AsFd,
     octets: &[u8],
-    descriptor: BorrowedFd<'_>,
+    descriptors: &[BorrowedFd<'_>],
 ) -> io::Result<()> {
-    let descriptors = [descriptor];
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
     let mut ancillary = SendAncillaryBuffer::new(&mut space);
-    let fits = ancillary.push(SendAncillaryMessage::ScmRights(&descriptors));
-    debug_assert!(fits, "the space is for one");
+    let fits = ancillary.push(SendAncillaryMessage::ScmRights(descriptors));
+    debug_assert!(fits, "the space is for two");
     let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
     let sent = rustix::net::sendmsg(socket, &[IoSlice::new(octets)], &mut ancillary, flags)?;
     match sent == octets.len() {
@@ -179,18 +181,17 @@ pub fn send_descriptor(
     }
 }
 
-/// Takes octets, at most as many as `buffer` holds, and the descriptor that came with them, and never
-/// waits. Returns the number of octets, 0 at the end of the stream. Of several descriptors none is
-/// kept.
+/// Takes octets, at most as many as `buffer` holds, and the one or two descriptors that came with them, and never
+/// waits. Returns the number of octets, 0 at the end of the stream. Of more descriptors none is kept.
 ///
 /// # Errors
-/// [`io::ErrorKind::WouldBlock`] when nothing has arrived; EMFILE when a descriptor came for which this process has no
-/// room, and is lost.
-pub fn receive_descriptor(
+/// [`io::ErrorKind::WouldBlock`] when nothing has arrived; EMFILE when descriptors came for which this process has no
+/// room, and are lost.
+pub fn receive_descriptors(
     socket: impl AsFd,
     buffer: &mut [u8],
-) -> io::Result<(usize, Option<OwnedFd>)> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+) -> io::Result<(usize, [Option<OwnedFd>; DESCRIPTORS])> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
     let flags = RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
     let mut slices = [IoSliceMut::new(buffer)];
@@ -199,12 +200,16 @@ pub fn receive_descriptor(
         RecvAncillaryMessage::ScmRights(descriptors) => Some(descriptors),
         _ => None,
     });
-    let mut descriptors: Vec<OwnedFd> = descriptors.flatten().collect();
-    if descriptors.is_empty() && received.flags.contains(ReturnFlags::CTRUNC) {
+    let mut descriptors = descriptors.flatten();
+    let found = [descriptors.next(), descriptors.next()];
+    let more = descriptors.count() > 0;
+    // Some of them were lost: for want of room in this process, or in the space above.
+    if received.flags.contains(ReturnFlags::CTRUNC) && found[1].is_none() {
         return Err(Errno::MFILE.into());
     }
-    let only = descriptors.pop().filter(|_| descriptors.is_empty());
-    Ok((received.bytes, only))
+    let cut = more || received.flags.contains(ReturnFlags::CTRUNC);
+    let found = if cut { [None, None] } else { found };
+    Ok((received.bytes, found))
 }
 
 fn stream_socket(flags: SocketFlags) -> io::Result<OwnedFd> {
@@ -245,25 +250,41 @@ mod tests {
     fn a_descriptor_comes_with_the_octets() {
         let (here, there) = std::os::unix::net::UnixStream::pair().unwrap();
         let mut buffer = [0; 9];
-        let nothing = receive_descriptor(&there, &mut buffer).unwrap_err();
+        let nothing = receive_descriptors(&there, &mut buffer).unwrap_err();
         assert_eq!(nothing.kind(), io::ErrorKind::WouldBlock);
         let (mine, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
-        send_descriptor(&here, b"GIOP", theirs.as_fd()).unwrap();
+        send_descriptors(&here, b"GIOP", &[theirs.as_fd()]).unwrap();
         drop(theirs);
-        let (octets, descriptor) = receive_descriptor(&there, &mut buffer).unwrap();
+        let (octets, [descriptor, none]) = receive_descriptors(&there, &mut buffer).unwrap();
         assert_eq!(&buffer[..octets], b"GIOP");
         let descriptor = descriptor.unwrap();
+        assert!(none.is_none());
         socket::send(&mine, &[IoSlice::new(b"x")]).unwrap();
         assert_eq!(socket::receive(&descriptor, &mut Vec::new(), 9).unwrap(), 1);
         socket::send(&here, &[IoSlice::new(b"y")]).unwrap();
         assert!(matches!(
-            receive_descriptor(&there, &mut buffer),
-            Ok((1, None))
+            receive_descriptors(&there, &mut buffer),
+            Ok((1, [None, None]))
+        ));
+        // Two, and none of three.
+        let descriptor = descriptor.as_fd();
+        send_descriptors(&here, b"two", &[descriptor; 2]).unwrap();
+        let (_, two) = receive_descriptors(&there, &mut buffer).unwrap();
+        assert!(two.iter().all(Option::is_some));
+        let three = [descriptor; 3];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
+        let mut ancillary = SendAncillaryBuffer::new(&mut space);
+        assert!(ancillary.push(SendAncillaryMessage::ScmRights(&three)));
+        let slices = [IoSlice::new(b"three")];
+        rustix::net::sendmsg(&here, &slices, &mut ancillary, SendFlags::NOSIGNAL).unwrap();
+        assert!(matches!(
+            receive_descriptors(&there, &mut buffer),
+            Ok((5, [None, None]))
         ));
         drop(here);
         assert!(matches!(
-            receive_descriptor(&there, &mut buffer),
-            Ok((0, None))
+            receive_descriptors(&there, &mut buffer),
+            Ok((0, [None, None]))
         ));
     }
 

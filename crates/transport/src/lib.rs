@@ -47,7 +47,8 @@ pub use access::{Access, AccessError};
 pub use address::{Address, AddressError, Scheme};
 pub use endpoint::{Endpoint, EndpointError, Part};
 pub use identity::PeerId;
-pub use link::{Facts, Lender, Link, WriteError};
+pub use link::{Facts, Lender, Link, Rooms, WriteError};
+pub use oxorb_lend::{Lease, Place, Room};
 pub use properties::{Pages, Properties};
 pub use race::{
     Attempt, ConnectError, Surroundings, Target, connect, connect_first, connect_first_with,

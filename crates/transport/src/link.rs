@@ -6,7 +6,7 @@ use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-use oxorb_lend::Lease;
+use oxorb_lend::{Lease, Room};
 
 use crate::{PeerId, Properties};
 
@@ -145,6 +145,17 @@ pub trait Link: Send + Sync {
     fn lender(&self) -> Option<&dyn Lender> {
         None
     }
+
+    /// Returns the memory that the link has for payloads to be written into, if it has some: for any thread.
+    fn rooms(&self) -> Option<&dyn Rooms> {
+        None
+    }
+}
+
+/// A link that sends octets from where they lie, if that is memory which it lent before.
+pub trait Rooms {
+    /// Returns room for so many octets. `None`: none is free now, or they are too few or too many. Never waits.
+    fn room(&self, octets: usize) -> Option<Room>;
 }
 
 /// A link that lends what its peer wrote, where that lies in memory which both share.
@@ -274,6 +285,9 @@ macro_rules! forward {
             }
             fn lender(&self) -> Option<&dyn Lender> {
                 (**self).lender()
+            }
+            fn rooms(&self) -> Option<&dyn Rooms> {
+                (**self).rooms()
             }
         }
     };

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use in_place::{Store, StoreRef};
-use oxorb::{Interface as _, Octets, Orb, Result};
+use oxorb::policy::{LargePayloads, PolicyCurrent};
+use oxorb::{Interface as _, Octets, Orb, Outcome, Result, Upcall};
 use oxorb_codegen_tests::in_place;
 use oxorb_testkit::syscalls;
 
@@ -87,7 +88,10 @@ fn setting(endpoint: &str) -> Setting {
 
 fn setting_with(endpoint: &str, concurrency: &str) -> Setting {
     let server = Orb::builder().setting("Concurrency", concurrency);
-    let server = server.listen(endpoint).build().unwrap();
+    setting_of(server.listen(endpoint).build().unwrap())
+}
+
+fn setting_of(server: Orb) -> Setting {
     let client = Orb::builder().build().unwrap();
     let servant = Arc::new(Servant::default());
     let local: StoreRef = server.root_poa().activate(Arc::clone(&servant)).unwrap();
@@ -179,6 +183,115 @@ fn within_the_process_the_servant_is_called_with_the_callers_octets() {
     assert_eq!(local.put("", (&image).into(), 1, 1.0).unwrap(), sum + 2);
     assert_eq!(local.put("", image.into(), 1, 1.0).unwrap(), sum + 2);
     assert_eq!(setting.leased(), 0);
+}
+
+/// Memory that the ORB gives, whatever the protocol: the same call, and the same octets.
+#[test]
+fn a_room_of_the_orb_is_an_argument_like_any_other() {
+    for endpoint in ["iiop://127.0.0.1:0", "uiop://", "shm://", "shm://|blocks=0"] {
+        let setting = setting(endpoint);
+        let (image, sum) = image(100_000);
+        for octets in [&image[..], &image[..20_001], &image[..100], &[]] {
+            let wanted: i64 = octets.iter().map(|octet| i64::from(*octet)).sum();
+            let mut room = setting.store.room(octets.len()).unwrap();
+            let shared = endpoint == "shm://" && octets.len() >= 16 << 10;
+            assert_eq!(room.is_in_place(), shared, "{endpoint} {}", octets.len());
+            room.copy_from_slice(octets);
+            let got = setting.store.put("abc", room.into(), 0, 0.0).unwrap();
+            assert_eq!(got, wanted + 3, "{endpoint} {}", octets.len());
+        }
+        let local: StoreRef = setting.server.resolve(&setting.store.to_ior()).unwrap();
+        let mut room = local.room(image.len()).unwrap();
+        room.copy_from_slice(&image);
+        assert!(!room.is_in_place());
+        assert_eq!(local.put("", room.into(), 0, 0.0).unwrap(), sum);
+    }
+}
+
+/// Memory that must be shared is not replaced by other memory, and each mode copies on the side that it says.
+#[test]
+fn modes_say_which_side_copies() {
+    let setting = setting("shm://|blocks=64K");
+    let refused = setting.store.with(LargePayloads::InPlaceOnly);
+    let first = refused.room(40_000).unwrap();
+    for octets in [40_000, 100, 1 << 20] {
+        let error = refused.room(octets).unwrap_err();
+        assert!(
+            error.to_string().contains("NO_RESOURCES (minor OxORB 4"),
+            "{error}"
+        );
+        assert!(!setting.store.room(octets).unwrap().is_in_place());
+    }
+    drop(first);
+    assert!(refused.room(60_000).unwrap().is_in_place());
+    for mode in [LargePayloads::Copied, LargePayloads::SingleCopy] {
+        let _scope = PolicyCurrent::scope(&setting.client, mode);
+        assert!(!setting.store.room(40_000).unwrap().is_in_place());
+        assert!(refused.room(40_000).unwrap().is_in_place(), "the object's");
+    }
+    let tcp = self::setting("iiop://127.0.0.1:0");
+    let error = tcp.store.with(LargePayloads::InPlaceOnly).room(40_000);
+    let error = error.unwrap_err().to_string();
+    assert!(error.contains("NO_RESOURCES (minor OxORB 5"), "{error}");
+
+    let server = Orb::builder()
+        .listen("shm://")
+        .setting("LargePayloads", "copied");
+    let copying = setting_of(server.build().unwrap());
+    let (image, sum) = image(40_000);
+    let mut room = copying.store.room(image.len()).unwrap();
+    assert!(room.is_in_place());
+    room.copy_from_slice(&image);
+    assert_eq!(copying.store.put("", room.into(), 0, 0.0).unwrap(), sum);
+    assert_eq!(copying.leased(), 0);
+}
+
+/// A servant that hands requests on, some of them too late.
+struct Relay {
+    first: bool,
+}
+
+impl oxorb::Servant for Relay {
+    fn repository_id(&self) -> &str {
+        "IDL:in_place/Store:1.0"
+    }
+
+    fn dispatch(&self, mut upcall: Upcall<'_>) -> Outcome {
+        let orb = upcall.orb().clone();
+        let before = self.first.then(|| upcall.detach());
+        let taken = upcall.args_in_place(|d| Octets::decode_from(d));
+        assert!(taken.is_ok());
+        let copy = before.unwrap_or_else(|| upcall.detach());
+        let reply = copy.serve(&orb, |mut upcall| {
+            let image = upcall.args(|d| Octets::decode_from(d).map(Octets::into_vec));
+            match image {
+                Ok(image) if image == [7; 40_000] => upcall.done(),
+                _ => upcall.unknown_operation(),
+            }
+        });
+        upcall.relay(reply)
+    }
+}
+
+#[test]
+fn a_request_is_copied_before_its_arguments_are_taken() {
+    let setting = setting("shm://");
+    for first in [true, false] {
+        let relay = setting
+            .server
+            .root_poa()
+            .activate_servant(Arc::new(Relay { first }));
+        let relay = relay.unwrap().to_string();
+        let store: StoreRef = setting.client.resolve(&relay).unwrap();
+        let kept = store.keep((&[7; 40_000]).into());
+        match first {
+            true => kept.unwrap(),
+            false => {
+                let error = kept.unwrap_err().to_string();
+                assert!(error.contains("BAD_INV_ORDER (minor OxORB 2"), "{error}");
+            }
+        }
+    }
 }
 
 /// Blocks that are kept are missed by the sender, which then sends through the ring; the memory outlives the connection.

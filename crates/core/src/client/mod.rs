@@ -49,6 +49,7 @@ mod reach;
 mod receive;
 mod replies;
 mod reply;
+mod room;
 mod selecting;
 mod selection;
 mod settle;

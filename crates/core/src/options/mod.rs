@@ -25,6 +25,7 @@ pub use self::settings::{SETTINGS, Setting};
 pub(crate) use self::value::positive;
 use crate::concurrency::Concurrency;
 use crate::log::LogLevel;
+use crate::policy::LargePayloads;
 use crate::protocol::Protocols;
 use crate::rt::RealTime;
 pub use collocation::Collocation;
@@ -196,6 +197,8 @@ pub struct Options {
     /// Octet and number sequences longer than this many octets are sent from
     /// where they lie; shorter ones are copied (A8.7).
     pub gather_above: usize,
+    /// Which side copies large octet sequences that the IDL marks `@in_place`, where client and server share memory.
+    pub large_payloads: LargePayloads,
     /// Messages longer than this many octets are sent as GIOP 1.2 fragments;
     /// `None`: never.
     pub fragment_size: Option<usize>,
@@ -275,6 +278,7 @@ impl Default for Options {
             prefer_utf8: false,
             byte_order: ByteOrder::NATIVE,
             gather_above: 4096,
+            large_payloads: LargePayloads::default(),
             fragment_size: None,
             max_held: 256,
             max_unanswered: 10_000,

@@ -9,6 +9,7 @@ use oxorb_sys::schedule::Class;
 use oxorb_transport::Pages;
 
 use super::ClientConnections;
+use crate::policy::LargePayloads;
 use crate::rt::MappingChoice;
 
 /// Least size of a fragment: header and service contexts must fit the first one.
@@ -67,6 +68,16 @@ pub(super) fn pages(text: &str) -> Result<Pages, String> {
         }
     };
     Ok(Pages::Resident { huge, locked })
+}
+
+pub(super) fn large_payloads(text: &str) -> Result<LargePayloads, String> {
+    match text {
+        "copied" => Ok(LargePayloads::Copied),
+        "single-copy" => Ok(LargePayloads::SingleCopy),
+        "in-place" => Ok(LargePayloads::InPlace),
+        "in-place-only" => Ok(LargePayloads::InPlaceOnly),
+        _ => Err("expected copied, single-copy, in-place or in-place-only".to_owned()),
+    }
 }
 
 pub(super) fn zero_or_one(text: &str) -> Result<bool, String> {

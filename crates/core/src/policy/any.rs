@@ -91,6 +91,7 @@ policies! {
     BufferPreallocation 0x4f58_0007 "OxORB::BufferPreallocationPolicy";
     QueueLimit 0x4f58_0008 "OxORB::QueueLimitPolicy";
     Bandwidth 0x4f58_0009 "OxORB::BandwidthPolicy";
+    LargePayloads 0x4f58_000a "OxORB::LargePayloadsPolicy";
     BufferingConstraint 0x5441_0001 "TAO::BufferingConstraintPolicy";
     ConnectionTimeout 0x5441_0008 "TAO::ConnectionTimeoutPolicy";
 }

@@ -1,5 +1,5 @@
 //! Policies of OxORB's own about connections: which protocol where the preferred one is missing, buffers, fragments,
-//! queues, bandwidth.
+//! queues, bandwidth, copies.
 
 /// What becomes of a call where the protocols of [`ClientProtocol`](super::ClientProtocol) do not lead to the object.
 ///
@@ -55,6 +55,25 @@ pub struct QueueLimit(pub usize);
 /// apart from those of other calls. Protocols without pacing ignore it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Bandwidth(pub Option<u32>);
+
+/// Whether large octet sequences cross from process to process without a copy, where they share memory: parameters that the IDL
+/// marks `@in_place`.
+///
+/// OxORB's own, type 0x4f58000a. Default: the option LargePayloads, which is `InPlace`. Each side decides about the copy that
+/// it would make: see `docs/shared-memory.md`. For the client it says what [`Ref::room`](crate::Ref::room) gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum LargePayloads {
+    /// Each side copies: the client from its own memory, the server into its own.
+    Copied,
+    /// The client copies, and the servant reads the octets where the client wrote them.
+    SingleCopy,
+    /// The client also writes them there, in a [room](crate::Ref::room). Where the connection has none free, or its protocol
+    /// none at all, the room is ordinary memory, and the client copies.
+    #[default]
+    InPlace,
+    /// As `InPlace`, and where there is no such room asking for one fails.
+    InPlaceOnly,
+}
 
 /// Upper limit of [`BufferPreallocation`].
 pub(super) const MAX_PREALLOCATION: usize = 64 << 20;

@@ -38,6 +38,7 @@ pub(crate) struct Effective {
     pub(crate) fragment_size: Option<usize>,
     /// Octets of oneways that wait for a server.
     pub(crate) queue: usize,
+    pub(crate) payloads: LargePayloads,
     /// What it is worth, as the server is told.
     pub(crate) qos: Option<Qos>,
     /// Something is set that addresses and connections depend on.
@@ -114,6 +115,7 @@ impl Effective {
             buffering: BufferingConstraint::FLUSH,
             fragment_size: options.fragment_size,
             queue: options.buffered_oneways,
+            payloads: options.large_payloads,
             qos: None,
             real_time: protocols.is_some(),
             realtime: RealTimePolicies {
@@ -156,6 +158,7 @@ impl Effective {
                     self.realtime.preallocated = octets as u32;
                 }
                 AnyPolicy::QueueLimit(octets) => self.queue = octets.0,
+                AnyPolicy::LargePayloads(mode) => self.payloads = mode,
                 AnyPolicy::Bandwidth(rate) => {
                     self.realtime.bandwidth = rate.0.and_then(NonZeroU32::new);
                 }
@@ -212,6 +215,7 @@ impl Effective {
                 BufferPreallocation(self.realtime.preallocated as usize).into()
             }
             QueueLimit::TYPE => QueueLimit(self.queue).into(),
+            LargePayloads::TYPE => self.payloads.into(),
             Bandwidth::TYPE => Bandwidth(Some(self.realtime.bandwidth?.get())).into(),
             PrivateConnection::TYPE if self.realtime.private => PrivateConnection.into(),
             PriorityBandedConnection::TYPE => PriorityBandedConnection(self.realtime.bands?).into(),

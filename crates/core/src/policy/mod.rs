@@ -30,7 +30,9 @@ mod set;
 pub(crate) mod time;
 
 pub use any::{AnyPolicy, Policy, PolicyType};
-pub use connections::{Bandwidth, BufferPreallocation, FragmentSize, ProtocolFallback, QueueLimit};
+pub use connections::{
+    Bandwidth, BufferPreallocation, FragmentSize, LargePayloads, ProtocolFallback, QueueLimit,
+};
 pub use current::{PolicyCurrent, PolicyScope};
 pub(crate) use effective::{Effective, RealTimePolicies, Resolved};
 pub use kinds::*;

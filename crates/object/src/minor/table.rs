@@ -151,6 +151,8 @@ minors! {
         OXORB 1 CONNECTIONS: "the limit of connections is reached", "raise the limit of connections, or close idle ones";
         OXORB 2 THREADS: "no thread is free", "raise the number of threads of the pool";
         OXORB 3 SLOTS: "all slots of this process are allocated", "allocate a slot once per service and keep it";
+        OXORB 4 NO_ROOM: "the shared memory of the connection has no free block of this size, or a payload of this size needs none", "ask for 16 KiB or more, raise blocks= of the server's endpoint, have the servant drop what it keeps, or let LargePayloads be in-place: then the payload is copied";
+        OXORB 5 NO_SHARED_MEMORY: "the connection shares no memory with the server for payloads", "have the server listen on shm://, or let LargePayloads be in-place: then the payload is copied";
     }
     BadInvOrder bad_inv_order {
         OMG 1 DEPENDENCY: "other definitions depend on it", "remove them first";
@@ -180,6 +182,7 @@ minors! {
         OMG 25 ITERATION_ENDED: "the iteration has ended", "stop at the end";
         OMG 26 NOT_IN_POST_INIT: "allowed in post_init only", "move the call to post_init";
         OXORB 1 NOT_CONNECTED: "the proxy of the event channel is not connected", "connect a supplier or consumer to it first";
+        OXORB 2 ARGUMENTS_TAKEN: "the request was copied for another thread after its arguments were taken from shared memory", "copy it first (Upcall::detach), or read the arguments with Upcall::args";
     }
     Transient transient {
         OMG 1 DISCARDING: "the object adapter discards requests or lacks resources", "try again later; activate the POA manager if this lasts";

@@ -1,0 +1,152 @@
+//! Memory for a payload to be written into, of the connection that a call would take.
+
+use std::sync::Arc;
+
+use oxorb_cdr::Room;
+use oxorb_object::SystemException;
+use oxorb_transport::Link;
+
+use super::exchange::Exchange;
+use super::reach::{self, Reached, Untried};
+use super::selection::Selection;
+use super::settle::one_more;
+use super::{Round, Timing, shared};
+use crate::op::Op;
+use crate::policy::{Effective, LargePayloads};
+use crate::route::Route;
+use crate::{Ref, raise};
+
+impl Ref {
+    /// Returns memory to write a large payload into, which is then passed as a parameter that the IDL marks `@in_place`
+    /// (`Octets::from(room)`). Where the connection that a call would take now shares memory with the server, the room is a part
+    /// of that, and its octets are sent as they lie there; otherwise it is ordinary memory, and they are copied when they are
+    /// sent: [`Room::is_in_place`] tells. Blocks of shared memory are lent from 16 KiB on. An unsent room goes back when it is
+    /// dropped.
+    ///
+    /// The octets are any at first: what an earlier payload left, or 0.
+    ///
+    /// Opens a connection where there is none. The policy [`LargePayloads`] says whether memory is shared, and what becomes of
+    /// it where there is none.
+    ///
+    /// # Errors
+    /// NO_RESOURCES under [`LargePayloads::InPlaceOnly`], where no block is free (`NO_ROOM`) or none is shared
+    /// (`NO_SHARED_MEMORY`). Those of a call, where no connection can be opened.
+    ///
+    /// # Real-time cost
+    /// Over a connection that carried calls: no allocation, no system call, and the locks of the connections that a call takes;
+    /// none where threads have their own (`-ORBClientConnections private`). Ordinary memory is allocated.
+    pub fn room(&self, octets: usize) -> Result<Room, SystemException> {
+        let policies = self.policies();
+        let room = match policies.payloads {
+            LargePayloads::Copied | LargePayloads::SingleCopy => return Ok(Room::new(octets)),
+            LargePayloads::InPlace | LargePayloads::InPlaceOnly => match usual(self, octets) {
+                Some(room) => room,
+                None => unusual(self, &policies, octets)?,
+            },
+        };
+        match room {
+            Found::Room(room) => Ok(room),
+            Found::Local => Ok(Room::new(octets)),
+            _ if policies.payloads == LargePayloads::InPlace => Ok(Room::new(octets)),
+            Found::Full => Err(raise::NO_ROOM),
+            Found::NotShared => Err(raise::NO_SHARED_MEMORY),
+        }
+    }
+}
+
+/// What a connection has for a payload.
+enum Found {
+    Room(Room),
+    /// No part of its memory is free.
+    Full,
+    /// It has no memory for payloads.
+    NotShared,
+    /// It is none: the object is in this process, where nothing is sent.
+    Local,
+}
+
+impl Found {
+    fn on(link: &dyn Link, octets: usize) -> Found {
+        match link.rooms() {
+            None => Found::NotShared,
+            Some(rooms) => rooms.room(octets).map_or(Found::Full, Found::Room),
+        }
+    }
+}
+
+/// Looks at the connection that a usual call would take. `None`: a call would not be usual.
+#[inline]
+fn usual(reference: &Ref, octets: usize) -> Option<Found> {
+    let (route, _) = reference.usual()?;
+    let (_, profile) = route.usual_profile()?;
+    let peer = profile.peer.as_ref().filter(|peer| !peer.is_shared())?;
+    let link = peer.take_last()?;
+    let found = Found::on(&*link.link, octets);
+    peer.give_back_last(link);
+    Some(found)
+}
+
+#[cold]
+fn unusual(reference: &Ref, policies: &Effective, octets: usize) -> Result<Found, SystemException> {
+    /// Names the call where it must have a name.
+    static OP: Op = Op::twoway("_room");
+    let timing = Timing::start(policies)?;
+    let mut exchange = Exchange::begin(reference, policies, (&OP).into(), &|_| Ok(()), timing);
+    let mut rounds = 0;
+    loop {
+        let route = exchange.route()?;
+        exchange.selection = match Selection::is_needed(&route, policies) {
+            false => None,
+            true => Selection::of(reference, &route, policies, (&OP).into())?,
+        };
+        let selection = exchange.selection.as_ref();
+        if route.local(reference.orb(), selection).is_some() {
+            return Ok(Found::Local);
+        }
+        if let Some(found) = exchange.room(&route, octets)? {
+            return Ok(found);
+        }
+        // At another address than the one it was forwarded to, or the end.
+        let Round::FellBack = exchange.unreached(&route, raise::CONNECT_FAILED)? else {
+            return Err(raise::CONNECT_FAILED);
+        };
+        rounds = one_more(rounds)?;
+    }
+}
+
+impl Exchange<'_, '_> {
+    /// Looks at the connection that the call would take, and opens it if there is none. `None`: nobody answers.
+    fn room(
+        &mut self,
+        route: &Arc<Route>,
+        octets: usize,
+    ) -> Result<Option<Found>, SystemException> {
+        let mut untried = Untried::of(route, self.bound.as_deref());
+        if let Some(selection) = &self.selection {
+            untried.restrict(route, self.bound.as_deref(), selection);
+        }
+        while let Some((index, reached)) = reach::any(self, route, &mut untried)? {
+            let profile = &route.profiles[index];
+            match reached {
+                Reached::Link(link) => {
+                    let found = Found::on(&*link.link, octets);
+                    profile.remote().give_back(link);
+                    return Ok(Some(found));
+                }
+                Reached::Shared => {
+                    let selection = self.selection.as_ref();
+                    let (timing, attempts) = (self.timing, &mut self.attempts);
+                    let shared =
+                        shared::connection(self.reference, profile, selection, timing, attempts);
+                    match shared {
+                        Ok(Some(shared)) => return Ok(Some(Found::on(&*shared.link, octets))),
+                        // A client that was called back, and is gone.
+                        Ok(None) => return Ok(Some(Found::NotShared)),
+                        Err(_) => {}
+                    }
+                }
+            }
+        }
+        Ok(None)
+    }
+}

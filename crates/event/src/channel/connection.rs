@@ -75,6 +75,12 @@ impl SupplierConnection {
         self.proxy.push(events)
     }
 
+    /// Keeps the events of this supplier from one consumer, from the next push on: a gateway that is both does not get back
+    /// what it brought. A later call names another consumer instead.
+    pub fn keep_from(&self, consumer: &ConsumerConnection) {
+        self.proxy.keep_from(consumer.number());
+    }
+
     /// Whether the connection still is.
     pub fn is_connected(&self) -> bool {
         self.proxy.connected().is_some()

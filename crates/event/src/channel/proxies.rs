@@ -301,6 +301,15 @@ impl SupplierProxy {
         }
     }
 
+    /// Keeps the supplier's events from a consumer, from the next push on.
+    pub(super) fn keep_from(&self, consumer: u64) {
+        if let State::Connected(pushing) = &mut *lock(&self.state) {
+            pushing.supplier.keep_from(consumer);
+            // Routes are made anew.
+            pushing.generation = 0;
+        }
+    }
+
     pub(super) fn connected(&self) -> Option<Arc<Supplying>> {
         let state = lock(&self.state);
         state

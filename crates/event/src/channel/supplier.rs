@@ -31,6 +31,8 @@ pub(super) struct Supplying {
     pub(super) qos: SupplierQos,
     /// For a supplier whose rate is watched.
     pub(super) meter: Option<Arc<Meter>>,
+    /// Number of the consumer that gets none of its events; 0: there is none.
+    kept_from: AtomicU64,
     over: AtomicBool,
 }
 
@@ -57,6 +59,7 @@ impl Supplying {
             },
             qos,
             meter: None,
+            kept_from: AtomicU64::new(0),
             over: AtomicBool::new(false),
         }
     }
@@ -64,6 +67,11 @@ impl Supplying {
     pub(super) fn limited(self, rate: Option<Rate>) -> Supplying {
         let meter = rate.map(|rate| Arc::new(Meter::new(rate)));
         Supplying { meter, ..self }
+    }
+
+    /// Keeps its events from a consumer, which takes the place of the one before.
+    pub(super) fn keep_from(&self, consumer: u64) {
+        self.kept_from.store(consumer, Relaxed);
     }
 
     pub(super) fn object(&self) -> Option<&PushSupplierRef> {
@@ -81,8 +89,9 @@ impl Supplying {
     /// Whether something that it publishes may be of use to a consumer.
     pub(super) fn concerns(&self, consumer: &Connected, options: &ChannelOptions) -> bool {
         let mut publications = self.qos.publications.iter();
-        !options.supplier_filtering
-            || publications.any(|one| consumer.program().can_match(&one.event.header))
+        self.kept_from.load(Relaxed) != consumer.number
+            && (!options.supplier_filtering
+                || publications.any(|one| consumer.program().can_match(&one.event.header)))
     }
 
     /// Tells the supplier that it is disconnected. What it answers does not matter.

@@ -316,3 +316,26 @@ fn wildcards_in_events_reach_everybody() {
         .unwrap();
     assert_eq!(record.events(), [(0, 2, 1), (17, 0, 2)]);
 }
+
+#[test]
+fn a_gateway_does_not_get_back_what_it_brought() {
+    let channel = EventChannel::new(ChannelOptions::default());
+    let [gateway, other] = [Record::new(), Record::new()];
+    let out = channel
+        .connect_consumer(gateway.clone(), &asks(&Filter::ALL))
+        .unwrap();
+    let _other = channel
+        .connect_consumer(other.clone(), &asks(&Filter::ALL))
+        .unwrap();
+    let [brought, own] = [(), ()].map(|()| {
+        let connected = channel.connect_supplier(None, &publishes([(0, 0)]));
+        connected.unwrap()
+    });
+    // Routes that are made already change, too.
+    brought.push(&[event(17, 1, 1)]).unwrap();
+    brought.keep_from(&out);
+    brought.push(&[event(17, 1, 2)]).unwrap();
+    own.push(&[event(17, 1, 3)]).unwrap();
+    assert_eq!(gateway.events(), [(17, 1, 1), (17, 1, 3)]);
+    assert_eq!(other.events().len(), 3);
+}

@@ -1,0 +1,69 @@
+use std::fmt;
+use std::io;
+
+use oxorb_event::ConnectError;
+use oxorb_event::delivery::{self, DispatcherError};
+
+/// Reason why a host cannot join a federation, or a channel cannot share its events.
+#[non_exhaustive]
+pub enum FederationError {
+    /// A setting is none that zenoh takes.
+    Setting {
+        /// Path of the setting in zenoh's configuration.
+        setting: String,
+        /// Explanation by zenoh.
+        why: String,
+    },
+    /// zenoh cannot begin: an endpoint is taken, or no router is reached.
+    Open(String),
+    /// zenoh refuses a declaration.
+    Declare(String),
+    /// The channel refuses the gateway.
+    Channel(ConnectError),
+    /// The queues get no threads.
+    Threads(DispatcherError),
+    /// The queues are refused: a size is 0.
+    Queue(delivery::ConnectError),
+    /// The gateway gets no thread.
+    Thread(io::Error),
+}
+
+impl fmt::Display for FederationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("federation of event channels: ")?;
+        match self {
+            Self::Setting { setting, why } => write!(
+                f,
+                "zenoh refuses {setting}: {why}; endpoints are such as tcp/10.0.0.7:7447"
+            ),
+            Self::Open(why) => write!(
+                f,
+                "zenoh does not begin: {why}; check that no other process listens at the endpoints, and, for a client, that \
+                 a router is there"
+            ),
+            Self::Declare(why) => write!(f, "zenoh refuses a declaration: {why}"),
+            Self::Channel(error) => write!(f, "the channel refuses the gateway: {error}"),
+            Self::Threads(error) => write!(f, "{error}"),
+            Self::Queue(error) => write!(f, "the queues are refused: {error}"),
+            Self::Thread(error) => write!(f, "no thread for the gateway: {error}"),
+        }
+    }
+}
+
+impl fmt::Debug for FederationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for FederationError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Setting { .. } | Self::Open(_) | Self::Declare(_) => None,
+            Self::Channel(error) => Some(error),
+            Self::Threads(error) => Some(error),
+            Self::Queue(error) => Some(error),
+            Self::Thread(error) => Some(error),
+        }
+    }
+}

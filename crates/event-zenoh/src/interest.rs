@@ -1,0 +1,108 @@
+//! Key expressions for what consumers ask for: each event matches one of them.
+
+use std::collections::BTreeSet;
+
+use oxorb_event::Key;
+use oxorb_event::event_type::{ANY, SHUTDOWN, UNDEFINED};
+use oxorb_event::rtec_event_channel_admin::ConsumerQos;
+
+/// Types and sources that consumers ask for, none covered by another.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Wanted(BTreeSet<Key>);
+
+impl Wanted {
+    /// Returns what a channel's observer is told.
+    pub(crate) fn new(subscriptions: &ConsumerQos) -> Wanted {
+        let headers = subscriptions
+            .dependencies
+            .iter()
+            .map(|one| one.event.header);
+        // Designators of groups, and timers, which no channel sends.
+        let events = headers.filter(|header| !(SHUTDOWN..UNDEFINED).contains(&header.r#type));
+        let keys: BTreeSet<Key> = events
+            .map(|header| (header.r#type, header.source))
+            .collect();
+        let covered = |&(event_type, source): &Key| {
+            let wider = [(ANY, ANY), (event_type, ANY), (ANY, source)];
+            let mut wider = wider.into_iter().filter(|one| *one != (event_type, source));
+            wider.any(|one| keys.contains(&one))
+        };
+        Wanted(keys.iter().copied().filter(|key| !covered(key)).collect())
+    }
+
+    /// Returns the key expressions behind the prefix, each with the key that it stands for; none if nothing is wanted.
+    pub(crate) fn expressions(&self) -> Vec<(Key, String)> {
+        let part = |number: i32| match number {
+            ANY => "*".to_owned(),
+            number => number.to_string(),
+        };
+        let named = self.0.iter().map(|&(event_type, source)| {
+            let expression = format!("{}/{}", part(event_type), part(source));
+            ((event_type, source), expression)
+        });
+        let mut all: Vec<_> = named.collect();
+        if !all.is_empty() {
+            // Events of any type or source concern every consumer.
+            all.push((NONE, "any".to_owned()));
+        }
+        all
+    }
+
+    /// Whether the expression of `asked` is the one to take events of a topic from: of a type that is wanted from any source, and a
+    /// source of which any type is, both expressions get them.
+    pub(crate) fn takes(&self, asked: Key, topic: Key) -> bool {
+        let twice = asked.0 == ANY && asked.1 != ANY && self.0.contains(&(topic.0, ANY));
+        !twice
+    }
+}
+
+/// Key that stands for the expression `any`: no event has it.
+const NONE: Key = (SHUTDOWN, ANY);
+
+#[cfg(test)]
+mod tests {
+    use oxorb_event::{Filter, asks_for};
+
+    use super::*;
+
+    fn wanted(keys: &[Key]) -> Wanted {
+        let filters = keys.iter().map(|&(one, source)| Filter::event(one, source));
+        Wanted::new(&asks_for(&Filter::any_of(filters)))
+    }
+
+    fn names(keys: &[Key]) -> Vec<String> {
+        let expressions = wanted(keys).expressions().into_iter();
+        expressions.map(|one| one.1).collect()
+    }
+
+    #[test]
+    fn expressions_that_cover_others_stand_for_them() {
+        assert_eq!(names(&[]), [""; 0]);
+        assert_eq!(names(&[(17, 1), (17, 2)]), ["17/1", "17/2", "any"]);
+        assert_eq!(names(&[(17, 1), (17, 0), (18, 2)]), ["17/*", "18/2", "any"]);
+        assert_eq!(names(&[(17, 1), (0, 0), (0, 3)]), ["*/*", "any"]);
+        assert_eq!(names(&[(0, 3), (17, 0), (17, 3)]), ["*/3", "17/*", "any"]);
+    }
+
+    #[test]
+    fn each_event_is_taken_from_one_expression() {
+        let keys = [17, 18, 19];
+        for list in [
+            &[(17, 0), (0, 3)][..],
+            &[(17, 3), (18, 3)],
+            &[(0, 0), (17, 3)],
+            &[(17, 0), (18, 0), (0, 3), (0, 4), (19, 5)],
+        ] {
+            let wanted = wanted(list);
+            for (event_type, source) in keys.iter().flat_map(|one| (1..6).map(move |at| (*one, at)))
+            {
+                let matches =
+                    |key: &Key| [0, event_type].contains(&key.0) && [0, source].contains(&key.1);
+                let asked = wanted.0.iter().filter(|key| matches(key)).copied();
+                let takers = asked.filter(|key| wanted.takes(*key, (event_type, source)));
+                let expected = usize::from(list.iter().any(matches));
+                assert_eq!(takers.count(), expected, "{list:?} {event_type} {source}");
+            }
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! Events of the channel on their way to zenoh.
+//!
+//! ```text
+//! channel --push--> queue of the priority --thread of the gateway: number, encode--> zenoh
+//! ```
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use oxorb_event::Key;
+use oxorb_event::delivery::{
+    Attributes, Counts, Dispatcher, LanePlan, Outcome, Outlet, Plan, Qos, Sink,
+};
+use oxorb_event::event_type::ANY;
+use oxorb_event::rtec_event_comm::{Event, PushConsumer};
+use zenoh::bytes::ZBytes;
+use zenoh::pubsub::Publisher;
+use zenoh::qos::{CongestionControl, Priority};
+use zenoh::query::Query;
+use zenoh::{Session, Wait};
+
+use crate::statistics::{Counters, count};
+use crate::wire::{self, Sender};
+use crate::{FederationError, FederationOptions, WhenCongested, priorities};
+
+/// Priorities at which events are not collected into batches: this and more urgent ones.
+const EXPRESS: Priority = Priority::InteractiveLow;
+
+/// Consumer of the channel: puts its events into queues.
+pub(crate) struct Sending {
+    /// One for each priority, the most urgent first.
+    outlets: Vec<Outlet<Arc<Event>>>,
+    dispatcher: Dispatcher<Arc<Event>>,
+    publishing: Arc<Publishing>,
+}
+
+/// Sink of the queues: gives events to zenoh.
+pub(crate) struct Publishing {
+    session: Session,
+    sender: Sender,
+    options: FederationOptions,
+    topics: Mutex<Topics>,
+    pub(crate) counters: Arc<Counters>,
+}
+
+#[derive(Default)]
+struct Topics {
+    all: HashMap<Key, Topic>,
+    /// Topics that keep their last event.
+    latest: usize,
+}
+
+struct Topic {
+    publisher: Arc<Publisher<'static>>,
+    /// Number of the last event.
+    number: u64,
+    keeps: bool,
+    latest: Option<ZBytes>,
+}
+
+/// Makes the queues of one direction, emptied by one thread, the most urgent first.
+pub(crate) fn queues<E: Clone + Send + Sync + 'static>(
+    name: &str,
+    spares: usize,
+    sink: Arc<dyn Sink<E>>,
+    qos: &Qos,
+) -> Result<(Dispatcher<E>, Vec<Outlet<E>>), FederationError> {
+    let lane = LanePlan {
+        spares,
+        ..LanePlan::new(name)
+    };
+    let plan = Plan {
+        name: name.to_owned(),
+        outlets: priorities::ALL.len(),
+        ..Plan::lanes([lane])
+    };
+    let dispatcher = Dispatcher::start(plan).map_err(FederationError::Threads)?;
+    let outlet = |place: usize| {
+        let qos = Qos {
+            lane: 0,
+            // Events of a topic keep their order.
+            concurrency: 1,
+            order_in_lane: place as u32,
+            ..qos.clone()
+        };
+        dispatcher.connect(Arc::clone(&sink), qos)
+    };
+    let outlets = (0..priorities::ALL.len()).map(outlet);
+    let outlets = outlets.collect::<Result<_, _>>();
+    Ok((dispatcher, outlets.map_err(FederationError::Queue)?))
+}
+
+impl Sending {
+    pub(crate) fn start(
+        session: &Session,
+        sender: Sender,
+        options: &FederationOptions,
+        counters: &Arc<Counters>,
+    ) -> Result<Sending, FederationError> {
+        let publishing = Arc::new(Publishing {
+            session: session.clone(),
+            sender,
+            options: options.clone(),
+            topics: Mutex::default(),
+            counters: Arc::clone(counters),
+        });
+        // While zenoh has no room for one priority, another thread goes on with the others.
+        let sink = Arc::clone(&publishing);
+        let (dispatcher, outlets) = queues("event-to-zenoh", 1, sink, &options.sending)?;
+        Ok(Sending {
+            outlets,
+            dispatcher,
+            publishing,
+        })
+    }
+
+    pub(crate) fn publishing(&self) -> &Arc<Publishing> {
+        &self.publishing
+    }
+
+    pub(crate) fn counts(&self) -> Counts {
+        self.dispatcher.counts()
+    }
+
+    /// Sends what waits, within a second, and takes no more.
+    pub(crate) fn stop(&self) {
+        self.dispatcher.shut_down(std::time::Duration::from_secs(1));
+    }
+}
+
+impl PushConsumer for Sending {
+    fn push(&self, events: &[Event]) {
+        for event in events {
+            if event.header.ttl <= 0 {
+                count(&self.publishing.counters.ended);
+                continue;
+            }
+            let priority = self.publishing.options.priorities.of(&event.header);
+            let octets = event.data.payload.len() + size_of::<Event>();
+            let about = Attributes {
+                octets: u32::try_from(octets).unwrap_or(u32::MAX),
+                source: u64::from(event.header.r#type.cast_unsigned()) << 32
+                    | u64::from(event.header.source.cast_unsigned()),
+                ..Attributes::default()
+            };
+            // What becomes of it, the queue counts.
+            let _ =
+                self.outlets[priorities::place(priority)].offer(&Arc::new(event.clone()), &about);
+        }
+    }
+
+    fn disconnect_push_consumer(&self) -> oxorb::Result<()> {
+        Ok(())
+    }
+}
+
+impl Sink<Arc<Event>> for Publishing {
+    fn deliver(&self, events: &[Arc<Event>]) -> Outcome {
+        for event in events {
+            match self.publish(event) {
+                Ok(()) => count(&self.counters.sent),
+                Err(()) => count(&self.counters.failed),
+            }
+        }
+        Outcome::Delivered
+    }
+}
+
+impl Publishing {
+    fn publish(&self, event: &Event) -> Result<(), ()> {
+        let priority = self.options.priorities.of(&event.header);
+        let key = (event.header.r#type, event.header.source);
+        // Encoded under the lock: numbers are in the order of the queue, and only this direction's threads wait.
+        let mut topics = self.lock();
+        let Some(topic) = self.topic(&mut topics, key, priority)? else {
+            drop(topics);
+            let sample = wire::write(&self.sender, 0, priority, event).map_err(drop)?;
+            count(&self.counters.unnumbered);
+            let put = self.session.put(self.name(key), sample);
+            let put = put.congestion_control(self.congestion()).priority(priority);
+            return put
+                .express(priority as u8 <= EXPRESS as u8)
+                .wait()
+                .map_err(drop);
+        };
+        let number = topic.number + 1;
+        let sample = wire::write(&self.sender, number, priority, event).map_err(drop)?;
+        let sample = ZBytes::from(sample);
+        topic.number = number;
+        if topic.keeps {
+            topic.latest = Some(sample.clone());
+        }
+        let publisher = Arc::clone(&topic.publisher);
+        drop(topics);
+        publisher.put(sample).wait().map_err(drop)
+    }
+
+    /// Returns the topic of a key; none if it is not numbered.
+    fn topic<'t>(
+        &self,
+        topics: &'t mut Topics,
+        key: Key,
+        priority: Priority,
+    ) -> Result<Option<&'t mut Topic>, ()> {
+        let Topics { all, latest } = topics;
+        let known = all.contains_key(&key);
+        if !known && (key.0 == ANY || key.1 == ANY || all.len() >= self.options.topics) {
+            return Ok(None);
+        }
+        if !known {
+            let declared = self.session.declare_publisher(self.name(key));
+            let declared = declared
+                .congestion_control(self.congestion())
+                .priority(priority);
+            let declared = declared.express(priority as u8 <= EXPRESS as u8).wait();
+            let keeps = *latest < self.options.latest;
+            *latest += usize::from(keeps);
+            let topic = Topic {
+                publisher: Arc::new(declared.map_err(drop)?),
+                number: 0,
+                keeps,
+                latest: None,
+            };
+            all.insert(key, topic);
+        }
+        Ok(all.get_mut(&key))
+    }
+
+    /// Answers a request for the last events of topics.
+    pub(crate) fn answer(&self, query: &Query) {
+        count(&self.counters.asked);
+        let topics = self.lock();
+        let asked = topics.all.values().filter(|topic| topic.latest.is_some());
+        let asked = asked.filter(|topic| topic.publisher.key_expr().intersects(query.key_expr()));
+        let kept: Vec<_> = asked
+            .map(|topic| (topic.publisher.key_expr().clone(), topic.latest.clone()))
+            .collect();
+        drop(topics);
+        for (name, latest) in kept {
+            // Who asked may be gone.
+            let _ = query.reply(name, latest.unwrap_or_default()).wait();
+        }
+    }
+
+    fn name(&self, key: Key) -> String {
+        format!("{}/{}", self.options.prefix, wire::topic(key))
+    }
+
+    fn congestion(&self) -> CongestionControl {
+        match self.options.when_congested {
+            WhenCongested::Drop => CongestionControl::Drop,
+            WhenCongested::Wait => CongestionControl::Block,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Topics> {
+        // Nothing that is done under the lock leaves half a change.
+        self.topics.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -34,3 +34,8 @@ pub use limits::Limits;
 pub use notify_service::{CHANNEL_NAME, FACTORY_NAME, NotifyService, POA_NAME};
 pub use settings::Settings;
 pub use store::Store;
+
+/// The page about notification, whose examples are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/notification.md")]
+struct Page;

@@ -474,6 +474,47 @@ fn a_gateway_passes_events_on_as_their_ttl_allows() {
     assert_eq!((&passed["value"], &passed["ttl"]), (&json!(2), &json!(2)));
 }
 
+/// North's events as datagrams, which another gateway hears for south.
+#[test]
+fn gateways_by_udp_join_two_channels() {
+    let (north, south) = (Server::start(&[]), Server::start(&[]));
+    let mut consumer = south.consumer(&["sub"], "connected");
+    let gateway = |args: &[&str]| {
+        let args = [&["gateway", "udp", "--format", "json"], args].concat();
+        let mut process = Process::spawn(oxorb(&args));
+        process.wait_for_line("connected", LIMIT);
+        process
+    };
+    let at = format!("127.0.0.1:{}", oxorb_testkit::net::free_port());
+    let _receiving = gateway(&["--channel", south.url(), "--receive", &at, "--crc"]);
+    let mut sending = gateway(&[
+        "--channel",
+        north.url(),
+        "type==17",
+        "--send",
+        &at,
+        "--crc",
+        "--mtu",
+        "100",
+        "--interface",
+        "lo",
+    ]);
+    for (kind, ttl) in [("18", "2"), ("17", "0"), ("17", "3")] {
+        let text = format!("\"{}\"", "x".repeat(500));
+        north.publish(&["--type", kind, "--ttl", ttl, &text]);
+    }
+    let passed = next(&mut consumer);
+    assert_eq!((&passed["type"], &passed["ttl"]), (&json!(17), &json!(2)));
+    let stop = Command::new("kill").arg(sending.id().to_string()).status();
+    assert!(stop.unwrap().success());
+    let ended = sending.wait_for_line("ended", LIMIT);
+    let counts = &serde_json::from_str::<Value>(&ended).unwrap()["counts"];
+    assert_eq!((&counts["sent"], &counts["ended"]), (&json!(1), &json!(1)));
+    assert!(counts["datagrams_sent"].as_u64() > Some(5), "{counts}");
+    let wrong = bad(&["gateway", "udp", "--channel", north.url(), "--send", "17@x"]);
+    assert!(wrong.contains("number@address:port"), "{wrong}");
+}
+
 #[test]
 fn the_services_of_the_omg_are_served_beside() {
     let server = Server::start(&["--notify=chan"]);

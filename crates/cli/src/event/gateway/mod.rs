@@ -1,5 +1,7 @@
 //! `oxorb event gateway`: events of one channel in another.
 
+mod udp;
+
 use std::time::Duration;
 
 use oxorb::Orb;
@@ -16,6 +18,8 @@ use crate::output::{BAD, Done, Failed, Format, because, print, print_line};
 /// Arguments of `oxorb event gateway`.
 #[derive(clap::Args)]
 #[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
     after_help = "What the consumers of the one channel ask for is asked of the other, and passed on as often as the ttl of \
     an event allows. Either channel may be of any ORB; a channel that is lost is looked for until it is back. Two gateways \
     in opposite directions join two channels. Both channels call the gateway, so that it needs an address that they reach: \
@@ -23,12 +27,14 @@ use crate::output::{BAD, Done, Failed, Format, because, print, print_line};
     oxorb event gateway --from corbaloc::north:2811/EventService --to corbaloc::south:2811/EventService --host 10.0.0.7"
 )]
 pub(crate) struct Args {
+    #[command(subcommand)]
+    kind: Option<Kind>,
     /// Channel that events come from: IOR:, corbaloc:, corbaname: or file:
-    #[arg(long, value_name = "URL")]
-    from: String,
+    #[arg(long, value_name = "URL", required = true)]
+    from: Option<String>,
     /// Channel that events go to
-    #[arg(long, value_name = "URL")]
-    to: String,
+    #[arg(long, value_name = "URL", required = true)]
+    to: Option<String>,
     /// Pass events on whatever their ttl is, and leave it
     #[arg(long)]
     ignore_ttl: bool,
@@ -45,11 +51,24 @@ pub(crate) struct Args {
     format: Format,
 }
 
+/// Other gateways.
+#[derive(clap::Subcommand)]
+enum Kind {
+    /// Send events as datagrams to hosts or multicast groups, or receive them, as TAO's UDP gateways do
+    Udp(udp::Args),
+}
+
 /// Time between two looks at the counters.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Passes events on until the process is ended.
 pub(super) fn run(args: &Args) -> Done {
+    if let Some(Kind::Udp(args)) = &args.kind {
+        return udp::run(args);
+    }
+    let (Some(from), Some(to)) = (&args.from, &args.to) else {
+        return Err(because("say both channels: --from URL --to URL"));
+    };
     let builder = args.listening.at(in_order(Orb::builder()), args.port);
     let orb = with_args(builder).build()?;
     let find = |url: &str| -> Result<EventChannelRef, Failed> {
@@ -61,7 +80,7 @@ pub(super) fn run(args: &Args) -> Done {
         period: Duration::from_secs(args.period),
         ..IiopOptions::default()
     };
-    let (from, to) = (find(&args.from)?, find(&args.to)?);
+    let (from, to) = (find(from)?, find(to)?);
     let gateway = IiopGateway::start(&orb, &from, &to, options).map_err(because)?;
     let end = end_of_process()?;
     let mut connected = false;

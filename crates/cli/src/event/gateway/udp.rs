@@ -1,0 +1,272 @@
+//! `oxorb event gateway udp`: events of a channel as datagrams, and back.
+
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::{Duration, Instant};
+
+use oxorb::Orb;
+use oxorb_event::gateway::{
+    Destinations, Interface, ReceiverOptions, SenderOptions, UdpReceiver, UdpSender,
+};
+use oxorb_event::rtec_event_channel_admin::EventChannelRef;
+use oxorb_event::{Filter, RemoteChannel, asks_for, in_order};
+use serde_json::json;
+
+use super::super::channel::end_of_process;
+use super::super::filter;
+use crate::listening::Listening;
+use crate::orb::with_args;
+use crate::output::{BAD, Done, Failed, Format, because, print, print_line};
+
+/// Arguments of `oxorb event gateway udp`.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Datagrams are those of TAO's UDP and multicast gateways: they go to and come from those. An event that \
+    is sent has 1 less of its ttl, and ends at 0. Nothing says whether a datagram arrives. A channel that is lost is looked \
+    for until it is back. The channel calls the gateway, so that it needs an address that the channel reaches: --host.\n\n\
+    Examples:\n  \
+    oxorb event gateway udp --channel corbaloc::host:2811/EventService --send 239.255.0.1:10001 --interface eth0\n  \
+    oxorb event gateway udp --channel corbaloc::host:2811/EventService --receive 239.255.0.1:10001 --interface eth0\n  \
+    oxorb event gateway udp --channel file:ec.ior 'type==17' --send '17@10.0.0.8:9000 *@10.0.0.9:9000' --crc"
+)]
+pub(crate) struct Args {
+    /// Channel: IOR:, corbaloc:, corbaname: or file:
+    #[arg(long, value_name = "URL")]
+    channel: String,
+    /// Events to send, as `type==17 && source!=3`; all of them unless given
+    #[arg(value_name = "FILTER", requires = "send")]
+    filter: Option<String>,
+    /// Send events to ADDRESS:PORT, or by type as 'TYPE@ADDRESS:PORT ... *@ADDRESS:PORT'
+    #[arg(long, value_name = "ADDRESS:PORT", required_unless_present = "receive")]
+    send: Option<String>,
+    /// The numbers before @ in --send are sources
+    #[arg(long, requires = "send")]
+    by_source: bool,
+    /// Receive events at ADDRESS:PORT, which may be a multicast group
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    receive: Option<SocketAddr>,
+    /// Interface for multicast groups: its name, or its IPv4 address. Unless given the system chooses
+    #[arg(long, value_name = "INTERFACE")]
+    interface: Option<Interface>,
+    /// Networks that a datagram to a multicast group may cross
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=255))]
+    ttl: u32,
+    /// Most octets of a datagram with its header of 32
+    #[arg(long, value_name = "OCTETS", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(40..=65_507))]
+    mtu: u32,
+    /// Send, and demand, a CRC-32 in each datagram
+    #[arg(long)]
+    crc: bool,
+    /// Seconds between two looks whether the channel is there
+    #[arg(long, value_name = "S", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    period: u64,
+    /// Where the channel calls the gateway. 0: the system chooses
+    #[arg(long, default_value_t = 0)]
+    port: u16,
+    #[command(flatten)]
+    listening: Listening,
+    /// Output format; JSON is one line for each change of the connection, and one at the end
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Time that a call to the channel may take.
+const CALL: Duration = Duration::from_secs(5);
+
+/// Passes events on until the process is ended.
+pub(crate) fn run(args: &Args) -> Done {
+    let plan = Plan::read(args)?;
+    let builder = args.listening.at(in_order(Orb::builder()), args.port);
+    let builder = builder.connect_timeout(CALL).round_trip_timeout(CALL);
+    let orb = with_args(builder).build()?;
+    let found: Result<EventChannelRef, _> = orb.resolve(&args.channel);
+    let channel =
+        found.map_err(|why| because(format!("the event channel {}: {why}", args.channel)))?;
+    let channel = RemoteChannel::new(&orb, channel);
+    let end = end_of_process()?;
+    let period = Duration::from_secs(args.period);
+    let mut totals = Totals::default();
+    // What is wrong at the beginning is no loss: it ends the command.
+    let mut ends = Some(plan.connect(&channel)?);
+    told(args.format, "connected")?;
+    let mut next_look = Instant::now() + period;
+    loop {
+        let left = next_look.saturating_duration_since(Instant::now());
+        if end.recv_timeout(left) == Err(RecvTimeoutError::Disconnected) {
+            break;
+        }
+        next_look = Instant::now() + period;
+        if let Some(lost) = ends.take_if(|ends| !ends.are_connected()) {
+            totals.add(&lost);
+            told(args.format, "lost")?;
+        }
+        if ends.is_none()
+            && let Ok(again) = plan.connect(&channel)
+        {
+            ends = Some(again);
+            told(args.format, "connected")?;
+        }
+    }
+    if let Some(ends) = &ends {
+        totals.add(ends);
+    }
+    drop(ends);
+    orb.shutdown(true)?;
+    totals.tell(args.format)
+}
+
+/// What to connect.
+struct Plan {
+    filter: Filter,
+    send: Option<SenderOptions>,
+    receive: Option<ReceiverOptions>,
+}
+
+impl Plan {
+    fn read(args: &Args) -> Result<Plan, Failed> {
+        let filter = match &args.filter {
+            None => Filter::ALL,
+            Some(text) => filter::parse(text).map_err(because)?,
+        };
+        let interface = args.interface.unwrap_or_default();
+        let send = match &args.send {
+            None => None,
+            Some(text) => Some(sender_options(args, text, interface)?),
+        };
+        let receive = args.receive.map(|listen| ReceiverOptions {
+            interface,
+            checksum: args.crc,
+            ..ReceiverOptions::new(listen)
+        });
+        Ok(Plan {
+            filter,
+            send,
+            receive,
+        })
+    }
+
+    fn connect(&self, channel: &RemoteChannel) -> Result<Ends, Failed> {
+        let mut ends = Ends {
+            sender: None,
+            receiver: None,
+        };
+        if let Some(options) = &self.send {
+            let wanted = asks_for(&self.filter);
+            ends.sender = Some(UdpSender::connect(channel, &wanted, options.clone())?);
+        }
+        if let Some(options) = &self.receive {
+            let mut options = options.clone();
+            // A gateway in both directions does not hear itself.
+            options.ignore = match &ends.sender {
+                Some(sender) => Some(sender.address()?),
+                None => None,
+            };
+            ends.receiver = Some(UdpReceiver::connect(channel, options)?);
+        }
+        Ok(ends)
+    }
+}
+
+fn sender_options(args: &Args, text: &str, interface: Interface) -> Result<SenderOptions, Failed> {
+    let destinations = match (text.parse::<SocketAddr>(), args.by_source) {
+        (Ok(all), _) => Destinations::all(all),
+        (Err(_), false) => Destinations::by_type(text)?,
+        (Err(_), true) => Destinations::by_source(text)?,
+    };
+    // A socket is of one family.
+    let local = match text.contains('[') {
+        true => SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)),
+        false => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
+    };
+    Ok(SenderOptions {
+        local,
+        interface,
+        mtu: args.mtu as usize,
+        checksum: args.crc,
+        hops: args.ttl,
+        ..SenderOptions::new(destinations)
+    })
+}
+
+/// Connections to the channel.
+struct Ends {
+    sender: Option<UdpSender>,
+    receiver: Option<UdpReceiver>,
+}
+
+impl Ends {
+    fn are_connected(&self) -> bool {
+        self.sender.as_ref().is_none_or(UdpSender::is_connected)
+            && self.receiver.as_ref().is_none_or(UdpReceiver::is_connected)
+    }
+}
+
+/// Counts of all connections.
+#[derive(Default, serde::Serialize)]
+struct Totals {
+    sent: u64,
+    datagrams_sent: u64,
+    ended: u64,
+    nowhere: u64,
+    send_failed: u64,
+    received: u64,
+    datagrams_received: u64,
+    malformed: u64,
+    undecodable: u64,
+    incomplete: u64,
+    refused: u64,
+}
+
+impl Totals {
+    fn add(&mut self, ends: &Ends) {
+        if let Some(sender) = &ends.sender {
+            let sent = sender.statistics();
+            self.sent += sent.events;
+            self.datagrams_sent += sent.datagrams;
+            self.ended += sent.ended;
+            self.nowhere += sent.nowhere;
+            self.send_failed += sent.failed;
+        }
+        if let Some(receiver) = &ends.receiver {
+            let received = receiver.statistics();
+            self.received += received.events;
+            self.datagrams_received += received.datagrams;
+            self.malformed += received.malformed;
+            self.undecodable += received.undecodable;
+            self.incomplete += received.messages.incomplete;
+            self.refused += received.refused;
+        }
+    }
+
+    fn tell(&self, format: Format) -> Done {
+        match format {
+            Format::Json => print_line(&json!({"event": "ended", "counts": self})),
+            Format::Text => print(format_args!(
+                "sent {} events in {} datagrams; {} had no ttl left, {} no destination, {} failed\n\
+                 received {} events in {} datagrams; {} malformed, {} undecodable, {} incomplete, {} refused\n",
+                self.sent,
+                self.datagrams_sent,
+                self.ended,
+                self.nowhere,
+                self.send_failed,
+                self.received,
+                self.datagrams_received,
+                self.malformed,
+                self.undecodable,
+                self.incomplete,
+                self.refused,
+            )),
+        }
+    }
+}
+
+fn told(format: Format, what: &str) -> Done {
+    match (format, what) {
+        (Format::Json, what) => print_line(&json!({ "event": what })),
+        (Format::Text, "lost") => {
+            anstream::eprintln!("{BAD}lost{BAD:#}: the channel does not answer");
+            Ok(())
+        }
+        (Format::Text, what) => print(format_args!("{what}\n")),
+    }
+}

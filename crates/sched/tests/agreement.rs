@@ -1,7 +1,7 @@
 //! Proof and enforcement agree: what the analysis proves is missed neither by the simulation nor by a run of the emitted
 //! table on a virtual clock, over the queues that the ORB has, with the overheads that the analysis counted.
 
-use oxorb_sched::analysis::{Outcome, analyse};
+use oxorb_sched::analysis::{End, Outcome, analyse};
 use oxorb_sched::level::{Criticality, Importance};
 use oxorb_sched::repository::{CallKind, Characteristics, Constraints};
 use oxorb_sched::simulate::{Options, Timeline, enforce, releases, run};
@@ -124,6 +124,27 @@ fn broken(set: &TaskSet, proved: &[bool], timeline: &Timeline) -> Option<String>
     Some(format!("{late:?} of {:#?}", set.tasks[late.task]))
 }
 
+/// The first job at the end of a chain that is done later than was proved.
+fn beyond_end_to_end(set: &TaskSet, chains: &[End], timeline: &Timeline) -> Option<String> {
+    for End { steps, response } in chains {
+        let (first, last) = (*steps.first()?, *steps.last()?);
+        let Some(response) = *response else {
+            continue;
+        };
+        let begin = set.tasks[first].offset.unwrap_or(0);
+        for job in timeline.jobs.iter().filter(|job| job.task == last) {
+            let nominal = begin + job.number * set.tasks[first].period;
+            if job.done.is_none_or(|done| done > nominal + response) {
+                return Some(format!(
+                    "{job:?} of {:#?}, {response} from {nominal} on",
+                    set.tasks[last]
+                ));
+            }
+        }
+    }
+    None
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
@@ -158,6 +179,10 @@ proptest! {
             }
             let releases = releases(&set, 240 * MILLISECOND).unwrap();
             let simulated = run(&set, &releases, &Options::default());
+            if !phased {
+                let late = beyond_end_to_end(&set, &report.chains, &simulated);
+                prop_assert_eq!(late, None, "simulated");
+            }
             prop_assert_eq!(broken(&set, &proved, &simulated), None, "simulated, phased: {}", phased);
             let enforced = enforce(&table, &rows, &set, &releases);
             prop_assert_eq!(enforced.is_none(), table.enforceable().is_err());
@@ -181,6 +206,7 @@ fn the_random_operations_are_proved_and_enforced_often_enough() {
     for strategy in Scheduling::ALL {
         for model in DispatchModel::ALL {
             let (mut proved, mut by_events, mut tables, mut tasks) = (0, 0, 0, 0);
+            let (mut chains, mut bounded) = (0, 0);
             for load in (300..900).step_by(20) {
                 let all = operations.new_tree(&mut runner).unwrap().current();
                 let repository = repository(&all, load).unwrap();
@@ -191,7 +217,11 @@ fn the_random_operations_are_proved_and_enforced_often_enough() {
                 };
                 tasks += schedule.tasks.tasks.len();
                 tables += u32::from(DispatchTable::from(&schedule).enforceable().is_ok());
-                for verdict in analyse(&schedule.tasks).verdicts {
+                let report = analyse(&schedule.tasks);
+                chains += report.chains.len();
+                let ends = report.chains.iter();
+                bounded += ends.filter(|chain| chain.response.is_some()).count();
+                for verdict in report.verdicts {
                     let meets = verdict.outcome == Outcome::Meets;
                     let task = &schedule.tasks.tasks[verdict.task];
                     proved += usize::from(meets);
@@ -200,6 +230,7 @@ fn the_random_operations_are_proved_and_enforced_often_enough() {
             }
             let why = format!("{strategy}, {model}: {proved} of {tasks}, {by_events} by events");
             assert!(proved * 5 > tasks && by_events > 2, "{why}");
+            assert!(bounded > 2, "{why}, {bounded} of {chains} chains");
             assert!(tables > 10 || model != DispatchModel::Band, "{why}");
         }
     }

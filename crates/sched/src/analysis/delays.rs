@@ -1,9 +1,11 @@
 //! By how much events release jobs late: the responses of what sends them, which depend on these delays in turn.
 
 use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
+use super::chain::Chains;
 use super::fixed::goes_first;
-use super::verdict::Verdict;
+use super::verdict::{End, Verdict};
 use super::{Outcome, verdicts};
 use crate::strategy::Dispatching;
 use crate::task::TaskSet;
@@ -15,22 +17,40 @@ const MOST_ROUNDS: u32 = 64;
 /// Periods by which events may be late before they count as having no bound.
 const MOST_PERIODS: u64 = 1_000;
 
-/// Returns the set with the delays of all that events release, and which tasks are not touched by a delay without a bound.
-///
-/// Delays grow from round to round until none changes any more, as do responses with them.
-pub(super) fn settle(set: &TaskSet) -> (Cow<'_, TaskSet>, Vec<bool>) {
+/// A set whose delays are known.
+pub(super) struct Settled<'s> {
+    /// With the delays of all that events release.
+    pub(super) set: Cow<'s, TaskSet>,
+    /// Tasks that are not touched by a delay without a bound.
+    pub(super) known: Vec<bool>,
+    /// `None` where no events are sent.
+    chains: Option<Chains>,
+}
+
+/// Finds the delays. They grow from round to round until none changes any more, as do responses with them.
+pub(super) fn settle(set: &TaskSet) -> Settled<'_> {
     let causes = set.causes();
     let mut known = vec![true; set.tasks.len()];
     if causes.iter().all(Vec::is_empty) {
-        return (Cow::Borrowed(set), known);
+        return Settled {
+            set: Cow::Borrowed(set),
+            known,
+            chains: None,
+        };
     }
     let mut set = set.clone();
+    let chains = Chains::of(&set, &causes);
+    let senders: BTreeSet<usize> = causes.iter().flatten().copied().collect();
     for rounds in 1.. {
         let (verdicts, _) = verdicts(&set);
+        let by: HashMap<usize, Option<Nanos>> = senders
+            .iter()
+            .map(|&cause| (cause, by(&set, &chains, &verdicts[cause])))
+            .collect();
         let mut changed = false;
         for (place, causes) in causes.iter().enumerate() {
-            for &cause in causes {
-                let Some(delay) = by(&set, &verdicts[cause]) else {
+            for cause in causes {
+                let Some(delay) = by[cause] else {
                     continue;
                 };
                 changed |= set.tasks[place].delay < delay;
@@ -39,25 +59,51 @@ pub(super) fn settle(set: &TaskSet) -> (Cow<'_, TaskSet>, Vec<bool>) {
         }
         if !changed || rounds == MOST_ROUNDS {
             let bounded = |cause: usize, place: usize| {
-                let delay = by(&set, &verdicts[cause]);
-                delay.is_some_and(|delay| delay <= set.tasks[place].delay)
+                by[&cause].is_some_and(|delay| delay <= set.tasks[place].delay)
             };
             spread(&set, &causes, bounded, &mut known);
             break;
         }
     }
-    (Cow::Owned(set), known)
+    Settled {
+        set: Cow::Owned(set),
+        known,
+        chains: Some(chains),
+    }
+}
+
+impl Settled<'_> {
+    /// Returns the ends of chains, with the times by which they are done.
+    pub(super) fn ends(&self, verdicts: &[Verdict]) -> Vec<End> {
+        let Some(chains) = &self.chains else {
+            return Vec::new();
+        };
+        let sends: HashSet<usize> = self.set.causes().into_iter().flatten().collect();
+        let places = (0..self.set.tasks.len()).filter(|place| !sends.contains(place));
+        let end = |place: usize| {
+            let steps = chains.steps(place)?;
+            let by = by(&self.set, chains, &verdicts[place]);
+            Some(End {
+                steps,
+                response: by.filter(|_| self.known[place]),
+            })
+        };
+        places.filter_map(end).collect()
+    }
 }
 
 /// When a job is done at the latest, from the moment at which time or the first of its causes would have released it.
-fn by(set: &TaskSet, verdict: &Verdict) -> Option<Nanos> {
+fn by(set: &TaskSet, chains: &Chains, verdict: &Verdict) -> Option<Nanos> {
     let task = &set.tasks[verdict.task];
     let response = match verdict.outcome {
-        Outcome::Meets => verdict.response.unwrap_or(task.deadline),
-        _ => verdict.response?,
+        Outcome::Meets => Some(verdict.response.unwrap_or(task.deadline)),
+        _ => verdict.response,
     };
+    let response = response.map(|response| response.saturating_add(task.delay));
+    let whole = chains.bound(set, verdict.task);
+    let by = response.into_iter().chain(whole).min();
     let most = task.period.saturating_mul(MOST_PERIODS);
-    Some(response.saturating_add(task.delay)).filter(|&by| by <= most)
+    by.filter(|&by| by <= most)
 }
 
 /// A task whose events have no bound touches all that it may go before, and all that these send events to.

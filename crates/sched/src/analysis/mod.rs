@@ -5,6 +5,7 @@
 //! no simulation of the set misses that deadline, with the overheads of the set.
 
 pub mod bounds;
+mod chain;
 mod delays;
 pub mod demand;
 mod dynamic;
@@ -19,7 +20,7 @@ mod wait;
 
 use std::collections::BTreeMap;
 
-pub use verdict::{Explained, Method, Outcome, Reasons, Report, Verdict};
+pub use verdict::{End, Explained, Method, Outcome, Reasons, Report, Verdict};
 pub use wait::Wait;
 
 use crate::strategy::{DispatchModel, Dispatching};
@@ -33,9 +34,10 @@ use wait::Bound;
 /// release jobs, the response of what sends them. Takes O(n^2) for n tasks and a little more for each job in a busy period.
 pub fn analyse(set: &TaskSet) -> Report {
     let charged = set.overheads.charge(set);
-    let (delayed, known) = delays::settle(&charged);
-    let (mut verdicts, load) = verdicts(&delayed);
-    for (verdict, known) in verdicts.iter_mut().zip(known) {
+    let delayed = delays::settle(&charged);
+    let (mut verdicts, load) = verdicts(&delayed.set);
+    let chains = delayed.ends(&verdicts);
+    for (verdict, known) in verdicts.iter_mut().zip(&delayed.known) {
         if !known && verdict.outcome == Outcome::Meets {
             *verdict = Verdict::without(verdict.task, Outcome::Unproven, verdict.method);
         }
@@ -44,6 +46,7 @@ pub fn analyse(set: &TaskSet) -> Report {
         verdicts,
         bounds: bounds::Bounds::of(&charged.tasks),
         load,
+        chains,
     }
 }
 

@@ -178,3 +178,64 @@ fn jitter_of_many_periods_is_no_endless_search() {
     let set = TaskSet::dynamic(tasks, Dispatching::Deadline, DispatchModel::Band);
     assert_eq!(analyse(&set).verdicts.len(), 2);
 }
+
+/// Supplier, channel and consumer with one period; the channel's step is less urgent than the consumer.
+fn event_chain() -> Vec<Task> {
+    let mut tasks = vec![
+        Task::periodic("supplier", 2, 10),
+        Task::periodic("consumer", 3, 10),
+        Task::periodic("channel", 0, 10),
+    ];
+    tasks[2].after = vec!["supplier".into()];
+    tasks[1].after = vec!["channel".into()];
+    tasks
+}
+
+fn only_chain(set: &TaskSet) -> End {
+    let mut chains = analyse(set).chains;
+    assert_eq!(chains.len(), 1, "{chains:?}");
+    chains.remove(0)
+}
+
+#[test]
+fn a_sender_does_not_wait_for_the_receiver_that_waits_for_it() {
+    let set = TaskSet::fixed_priority(event_chain());
+    // Nothing else runs: 2 + 0 + 3.
+    let end = End {
+        steps: vec![0, 2, 1],
+        response: Some(5),
+    };
+    assert_eq!(only_chain(&set), end);
+    assert!(analyse(&set).is_feasible());
+}
+
+#[test]
+fn a_chain_waits_for_all_above_its_least_urgent_step_and_nothing_below() {
+    let mut tasks = event_chain();
+    tasks.insert(0, Task::periodic("alarm", 1, 4));
+    tasks.push(Task::periodic("display", 4, 40));
+    // alarm at 0 and at 4: 2 + 0 + 3 + 2.
+    let set = TaskSet::fixed_priority(tasks.clone());
+    assert_eq!(only_chain(&set).response, Some(7));
+    // In one queue, display may have begun a nanosecond before: 3 + 2 + 0 + 3, and alarm at 0 and at 4.
+    let model = DispatchModel::NonPreemptive;
+    let set = TaskSet::dynamic(tasks, Dispatching::Static, model);
+    assert_eq!(only_chain(&set).response, Some(10));
+}
+
+#[test]
+fn instances_of_a_chain_that_wait_for_each_other_are_all_looked_at() {
+    // All is busy for 18 of each 20, with two instances in it.
+    let mut tasks = event_chain();
+    tasks.insert(0, Task::periodic("other", 8, 20));
+    let set = TaskSet::fixed_priority(tasks);
+    // 8 + 2, and the supplier's second job goes before the channel: 2 + 0 + 3. The second ends at 18, 8 after its release.
+    assert_eq!(only_chain(&set).response, Some(15));
+}
+
+#[test]
+fn a_chain_released_late_counts_from_when_it_should_have_been() {
+    let mut set = TaskSet::fixed_priority(event_chain());
+    set.tasks[0].jitter = 3;
+    assert_eq!(only_chain(&set).response, Some(8));
+}

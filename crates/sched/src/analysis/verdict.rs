@@ -172,6 +172,18 @@ pub struct Report {
     pub bounds: Bounds,
     /// Utilisation of each task.
     pub load: Vec<Utilization>,
+    /// Chains of tasks that send each other events, one for each last task, in the order of the set. Where several
+    /// tasks that time releases meet, there is none.
+    pub chains: Vec<End>,
+}
+
+/// Chain of tasks, each released by the end of those before it, with its response from end to end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct End {
+    /// Places of the tasks in their set, senders before receivers: the first one is released by time.
+    pub steps: Vec<usize>,
+    /// From the nominal release of the first task to the completion of the last one at worst; `None` without a bound.
+    pub response: Option<Nanos>,
 }
 
 impl Report {

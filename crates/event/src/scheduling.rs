@@ -5,7 +5,8 @@
 //! TIMEOUT:PERIOD     <--one way--'
 //! ```
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -100,12 +101,13 @@ impl Scheduling {
         let mut ours = Vec::new();
         for theirs in operations(qos) {
             let info = tried("get", self.scheduler.get(theirs))?;
-            let channel = self.operation(&format!("{}#rep", info.entry_point), 0)?;
+            let levels = (info.criticality, info.importance);
+            let channel = self.operation(&format!("{}#rep", info.entry_point), 0, levels)?;
             self.depend(theirs, channel)?;
             ours.push(channel);
             for (_, period) in program.timers() {
                 let period = i32::try_from(*period).unwrap_or(i32::MAX);
-                let timer = self.operation(&format!("TIMEOUT:{period}"), period)?;
+                let timer = self.operation(&format!("TIMEOUT:{period}"), period, levels)?;
                 self.depend(channel, timer)?;
             }
         }
@@ -162,12 +164,12 @@ impl Scheduling {
             let (_, subpriority, preemption) = self.scheduler.priority(operation).ok()?;
             Some((preemption, subpriority, operation))
         });
-        let Some((preemption, subpriority, operation)) = assigned.min() else {
+        // Within a lane the greater subpriority is more urgent.
+        let most_urgent = assigned.min_by_key(|it| (it.0, Reverse(it.1), it.2));
+        let Some((preemption, subpriority, operation)) = most_urgent else {
             return dispatch;
         };
         let info = self.scheduler.get(operation).ok();
-        let units = |units: u64| Duration::from_nanos(units.saturating_mul(100));
-        let period = info.as_ref().map_or(0, |info| info.period);
         ConsumerDispatch {
             queue: Qos {
                 lane: usize::try_from(preemption)
@@ -177,12 +179,29 @@ impl Scheduling {
                 execution: units(info.map_or(0, |info| info.worst_case_execution_time)),
                 ..dispatch.queue
             },
-            deadline: match u64::try_from(period) {
-                Ok(0) | Err(_) => dispatch.deadline,
-                Ok(period) => Some(units(period)),
-            },
+            deadline: self.period(operation).or(dispatch.deadline),
             ..dispatch
         }
+    }
+
+    /// Returns the period of an operation; of one without a period of its own the shortest of those it depends on (A11.5).
+    fn period(&self, operation: i32) -> Option<Duration> {
+        let mut seen = BTreeSet::from([operation]);
+        let mut next = vec![operation];
+        let mut shortest: Option<u64> = None;
+        while let Some(here) = next.pop() {
+            let info = self.scheduler.get(here).ok()?;
+            match u64::try_from(info.period) {
+                Ok(period @ 1..) => {
+                    shortest = Some(shortest.map_or(period, |shortest| shortest.min(period)));
+                }
+                _ => {
+                    let on = info.dependencies.iter().map(|it| it.rt_info_depended_on);
+                    next.extend(on.filter(|&on| seen.len() < MOST_LOOKS && seen.insert(on)));
+                }
+            }
+        }
+        shortest.map(units)
     }
 
     fn edges_of(
@@ -207,23 +226,39 @@ impl Scheduling {
         edges
     }
 
-    /// Finds or makes an operation; one with a period is a timer's, and has a thread.
-    fn operation(&self, name: &str, period: i32) -> Result<i32, SchedulingError> {
-        let handle = match self.scheduler.create(name) {
-            Ok(handle) => handle,
+    /// Finds or makes an operation; one with a period is a timer's, and has a thread. It is as critical and as important
+    /// as the most critical and important of the consumers it works for: a strategy that goes by criticality would make
+    /// them wait behind all others else.
+    fn operation(
+        &self,
+        name: &str,
+        period: i32,
+        (criticality, importance): (CriticalityT, ImportanceT),
+    ) -> Result<i32, SchedulingError> {
+        let (handle, criticality, importance) = match self.scheduler.create(name) {
+            Ok(handle) => (handle, criticality, importance),
             Err(CreateError::DuplicateName(_)) => {
-                return tried("lookup", self.scheduler.lookup(name));
+                let handle = tried("lookup", self.scheduler.lookup(name))?;
+                let before = tried("get", self.scheduler.get(handle))?;
+                let more = (
+                    criticality.max(before.criticality),
+                    importance.max(before.importance),
+                );
+                if more == (before.criticality, before.importance) {
+                    return Ok(handle);
+                }
+                (handle, more.0, more.1)
             }
             Err(why) => return tried("create", Err(why)),
         };
         let done = self.scheduler.set(
             handle,
-            CriticalityT::VeryLowCriticality,
+            criticality,
             0,
             0,
             0,
             period,
-            ImportanceT::VeryLowImportance,
+            importance,
             0,
             i32::from(period > 0),
             InfoTypeT::Operation,
@@ -239,10 +274,23 @@ impl Scheduling {
             return Ok(());
         }
         drop(edges);
+        // A schedule that was computed with it is still one.
+        let info = tried("get", self.scheduler.get(dependent))?;
+        let mut known = info.dependencies.iter();
+        if known.any(|it| it.rt_info_depended_on == on && it.dependency_type == OneWayCall) {
+            return Ok(());
+        }
         let done = self.scheduler.add_dependency(dependent, on, 1, OneWayCall);
         tried("add_dependency", done)
     }
 }
+
+fn units(units: u64) -> Duration {
+    Duration::from_nanos(units.saturating_mul(100))
+}
+
+/// Operations that are asked for the period of one that has none.
+const MOST_LOOKS: usize = 1_000;
 
 /// Returns the operations of a consumer, each once.
 fn operations(qos: &ConsumerQos) -> Vec<i32> {

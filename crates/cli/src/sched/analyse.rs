@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use anstyle::Style;
 use oxorb_sched::analysis::partition::{self, Fit, NoRoom, Partition};
-use oxorb_sched::analysis::{self, Outcome, Report, Verdict, sensitivity};
+use oxorb_sched::analysis::{self, End, Outcome, Report, Verdict, sensitivity};
 use oxorb_sched::time::Show;
 use oxorb_sched::{Schedule, TaskSet};
 use serde_json::{Value, json};
@@ -57,6 +57,7 @@ pub(super) fn run(source: &Source, sensitivity: bool, cores: Option<u16>, format
         Format::Text => {
             print(head(&schedule, &report, &findings))?;
             print(verdicts(&schedule.tasks, &report.verdicts, &room))?;
+            print(chains(&schedule.tasks, &report.chains))?;
             if let Some(scale) = scale {
                 let scale = scale as f64 / 1_000.0;
                 print(format!(
@@ -210,6 +211,30 @@ pub(super) fn verdicts<'a>(
     out
 }
 
+/// Chains of events with their bounds from end to end.
+fn chains(set: &TaskSet, chains: &[End]) -> String {
+    let mut out = String::new();
+    for End { steps, response } in chains {
+        let names: Vec<&str> = names(set, steps).collect();
+        let (first, path) = (names[0], names.join(" -> "));
+        let _ = match response {
+            Some(response) => {
+                let within = Show(*response);
+                writeln!(
+                    out,
+                    "chain {path}: done at most {within} after the release of {first}"
+                )
+            }
+            None => writeln!(out, "chain {path}: no bound from end to end"),
+        };
+    }
+    out
+}
+
+fn names<'s>(set: &'s TaskSet, places: &'s [usize]) -> impl Iterator<Item = &'s str> {
+    places.iter().map(|&place| set.tasks[place].name.as_str())
+}
+
 /// One verdict.
 pub(super) fn verdict_json(set: &TaskSet, verdict: &Verdict) -> Value {
     let task = &set.tasks[verdict.task];
@@ -235,6 +260,10 @@ pub(super) fn verdict_json(set: &TaskSet, verdict: &Verdict) -> Value {
 fn as_json(schedule: &Schedule, report: &Report, findings: &Findings) -> Value {
     let set = &schedule.tasks;
     let verdicts = report.verdicts.iter().map(|it| verdict_json(set, it));
+    let chains = report.chains.iter().map(|chain| {
+        let steps: Vec<&str> = names(set, &chain.steps).collect();
+        json!({"steps": steps, "response_ns": chain.response})
+    });
     let bounds = &report.bounds;
     json!({
         "strategy": schedule.strategy,
@@ -255,6 +284,7 @@ fn as_json(schedule: &Schedule, report: &Report, findings: &Findings) -> Value {
         "findings": findings.told.iter().chain(&findings.problems).collect::<Vec<_>>(),
         "feasible": findings.sound() && report.is_feasible(),
         "operations": verdicts.collect::<Vec<_>>(),
+        "chains": chains.collect::<Vec<_>>(),
     })
 }
 

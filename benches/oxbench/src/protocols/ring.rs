@@ -41,8 +41,8 @@ pub(crate) fn serve(path: &str, wait: Wait) -> Result {
     std::thread::spawn(move || {
         for socket in listener.incoming() {
             std::thread::spawn(move || -> Result {
-                let (_, descriptor) =
-                    unix::receive_descriptor(OwnedFd::from(socket?), &mut [0; 8])?;
+                let (_, [descriptor, _]) =
+                    unix::receive_descriptors(OwnedFd::from(socket?), &mut [0; 8])?;
                 let memory = Shared::open(descriptor.ok_or("no memory came")?, 2 * AREA)?;
                 Side { memory, wait }.answer();
             });
@@ -56,7 +56,7 @@ pub(crate) fn serve(path: &str, wait: Wait) -> Result {
 pub(crate) fn call(path: &str, wait: Wait) -> Result {
     let (memory, descriptor) = Shared::create("oxbench-ring", 2 * AREA)?;
     let socket = OwnedFd::from(UnixStream::connect(path)?);
-    unix::send_descriptor(&socket, &[0; 8], descriptor.as_fd())?;
+    unix::send_descriptors(&socket, &[0; 8], &[descriptor.as_fd()])?;
     let side = Side { memory, wait };
     session::serve(&mut RingCaller {
         side,

@@ -148,6 +148,9 @@ pub(crate) enum Side {
     SinkClient {
         /// IOR:...
         reference: String,
+        /// Fill memory that the connection lends
+        #[arg(long)]
+        placed: bool,
     },
     /// Copy octets within the process
     CubitMemcpy {
@@ -308,7 +311,7 @@ pub(crate) fn play(side: &Side) -> Result {
         Side::CubitRingServer { path, wait } => protocols::ring::serve(path, *wait),
         Side::CubitRingClient { path, wait } => protocols::ring::call(path, *wait),
         Side::SinkServer { endpoint } => protocols::one_way::serve(endpoint),
-        Side::SinkClient { reference } => protocols::one_way::call(reference),
+        Side::SinkClient { reference, placed } => protocols::one_way::call(reference, *placed),
         Side::CubitMemcpy { .. } => protocols::one_way::copy(),
         &Side::Collocated { way, calls } => collocated::play(way, calls),
         &Side::Demux {

@@ -138,6 +138,13 @@ pub(crate) const MATRIX: &[Protocol] = &[
         Way::Once,
         "shm://FILE|blocks=32M",
     ),
+    one_way(
+        "giop-shm-placed",
+        Maker::Giop,
+        Transport::Shared,
+        Way::Placed,
+        "shm://FILE|blocks=32M",
+    ),
     row("raw-shm-spin", Maker::Raw, Transport::Spinning, FILE),
     row("iceoryx2-spin", Maker::Iceoryx, Transport::Spinning, FILE),
     row(
@@ -151,6 +158,13 @@ pub(crate) const MATRIX: &[Protocol] = &[
         Maker::Giop,
         Transport::Spinning,
         Way::Once,
+        "shm://FILE|blocks=32M",
+    ),
+    one_way(
+        "giop-shm-spin-placed",
+        Maker::Giop,
+        Transport::Spinning,
+        Way::Placed,
         "shm://FILE|blocks=32M",
     ),
     row(

@@ -31,12 +31,12 @@ pub(crate) fn serve(endpoint: &str) -> Result {
 }
 
 /// Calls the `Sink` at `reference` as standard input says.
-pub(crate) fn call(reference: &str) -> Result {
+pub(crate) fn call(reference: &str, placed: bool) -> Result {
     let orb = Orb::builder()
         .client_connections(ClientConnections::Private)
         .build()?;
     let sink: SinkRef = orb.resolve(reference)?;
-    session::serve(&mut SinkCaller { sink })?;
+    session::serve(&mut SinkCaller { sink, placed })?;
     orb.shutdown(true)?;
     Ok(())
 }
@@ -66,6 +66,8 @@ impl Sink for Reader {
 
 struct SinkCaller {
     sink: SinkRef,
+    /// The octets are filled in where the connection has room for them: the first one and the last one.
+    placed: bool,
 }
 
 impl Caller for SinkCaller {
@@ -73,6 +75,15 @@ impl Caller for SinkCaller {
 
     fn run(&mut self, operation: Operation, size: u32, clock: &mut Clock) -> Result {
         only_sent(operation)?;
+        if self.placed {
+            return clock.time(|| {
+                let mut room = self.sink.room(size as usize)?;
+                if let [first, .., last] = &mut *room {
+                    (*first, *last) = (0, size.wrapping_sub(1) as u8);
+                }
+                Ok(self.sink.take_octets(room.into())?)
+            });
+        }
         let data = octets(size);
         clock.time(|| Ok(self.sink.take_octets(data.as_slice().into())?))
     }

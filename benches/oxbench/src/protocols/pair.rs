@@ -181,6 +181,8 @@ impl Contender {
         let mut command = own_side(side)?;
         let environment = self.protocol.environment();
         command.arg(Path::new(reference)).envs(environment);
+        let placed = self.protocol.way == Way::Placed;
+        command.args(placed.then_some("--placed"));
         Ok(command)
     }
 }

@@ -10,7 +10,9 @@ use std::time::Duration;
 
 #[cfg(not(all(test, loom)))]
 use oxorb_sys::futex;
-use oxorb_sys::shared::{self, Shared, Sheet, View};
+#[cfg(not(all(test, loom)))]
+use oxorb_sys::shared::View;
+use oxorb_sys::shared::{self, Shared, Sheet};
 
 /// The memory of a connection, with a ring for each direction.
 #[cfg(not(all(test, loom)))]

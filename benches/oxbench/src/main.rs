@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod bootstrap;
+mod channel;
 mod check;
 mod collocated;
 mod counts;
@@ -78,6 +79,8 @@ enum Command {
     Queues(queues::Options),
     /// Time a pair of high priority among 1 to 1,000 of low priority, dispatched by laxity and statically (E8)
     Dispatch(dispatch::Options),
+    /// Time events of a pair of high priority among 1 to 1,000 of low priority, through one scheduled channel (E8)
+    Channel(channel::Options),
     /// Time events from supplier to consumers through a channel, beside omniEvents
     Events(events::Options),
     /// Time calls of high priority among more and more of low priority, for each architecture (E1)
@@ -107,6 +110,7 @@ fn main() -> ExitCode {
         Command::Naming(options) => naming::run(&options),
         Command::Queues(options) => queues::run(&options),
         Command::Dispatch(options) => dispatch::run(&options),
+        Command::Channel(options) => channel::run(&options),
         Command::Events(options) => events::run(&options),
         Command::Inversion(options) => inversion::run(&options),
         Command::Throughput(options) => throughput::run(&options),

@@ -53,6 +53,7 @@ pub use idl::{
 };
 pub use order::in_order;
 pub use oxorb_delivery as delivery;
+pub use oxorb_scheduler as scheduler;
 pub use scheduling::{SchedulingError, scheduled_plan};
 pub use service::{POA_NAME, Served};
 pub use typed::{

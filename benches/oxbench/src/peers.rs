@@ -2,6 +2,7 @@
 
 pub(crate) mod apart;
 mod build;
+pub(crate) mod cyclone;
 pub(crate) mod jacorb;
 pub(crate) mod omniorb;
 mod oxorb;

@@ -1,14 +1,18 @@
 //! `oxbench events`: from supplier to consumers through a channel, by payload, number of consumers and number of filters that
-//! do not match, beside omniEvents and raw sockets.
+//! do not match, beside omniEvents, zenoh, Cyclone DDS and raw sockets.
 //!
 //! Supplier and consumers are one process, the channel another. Times are those from a push to the last consumer that has
-//! the event. omniEvents' push is two-way as CosEvent has it, OxORB's oneway as TAO has it.
+//! the event. omniEvents' push is two-way as CosEvent has it, OxORB's oneway as TAO has it. Only omniEvents, OxORB and zenoh's
+//! router have a process in the middle: the others take one hop, Cyclone DDS between two processes, zenoh's peers over
+//! TCP within one.
 
 pub(crate) mod driver;
 mod plot;
 mod report;
 
 use std::fmt;
+use std::path::PathBuf;
+use std::process::Command;
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
@@ -18,8 +22,9 @@ use crate::Result;
 use crate::load::Quiet;
 use crate::machine::Machine;
 use crate::output::CheckedOutput;
+use crate::peers::apart::ZENOH;
 use crate::peers::omniorb::Events;
-use crate::peers::own_side;
+use crate::peers::{cyclone, own_side};
 use crate::placement::{Cpus, Role};
 use crate::process::Process;
 
@@ -65,6 +70,12 @@ pub(crate) enum Contender {
     OxOrb,
     /// A channel in the process of supplier and consumers
     Local,
+    /// zenoh through a router, a session for each consumer
+    ZenohRouter,
+    /// zenoh from the supplier's session to each consumer's, without a router
+    ZenohPeers,
+    /// Cyclone DDS by UDP from one process to another, reliable, a reader for each consumer
+    Cyclone,
 }
 
 impl fmt::Display for Contender {
@@ -125,6 +136,10 @@ impl Load {
             Contender::OmniEvents => self.idle == 0,
             Contender::OxOrb => true,
             Contender::Local => self.idle == 0 && self.window == 1,
+            // A session, reader or segment for each.
+            Contender::ZenohRouter | Contender::ZenohPeers | Contender::Cyclone => {
+                self.idle == 0 && self.consumers <= 100
+            }
         }
     }
 
@@ -143,7 +158,7 @@ pub(crate) fn run(options: &Options) -> Result {
 }
 
 fn measure(options: &Options) -> Result<Report> {
-    let contenders = ready(&options.contenders)?;
+    let (contenders, left_out) = ready(&options.contenders)?;
     let quiet = Quiet::begin(&options.pair.cpus.cpus());
     let mut rows = Vec::new();
     for load in Load::all(options.most) {
@@ -169,6 +184,7 @@ fn measure(options: &Options) -> Result<Report> {
         kept_out: quiet.kept_out(),
         rounds: options.rounds,
         events: options.events,
+        left_out,
         rows,
     })
 }
@@ -176,34 +192,50 @@ fn measure(options: &Options) -> Result<Report> {
 /// A contender whose programs are there.
 struct Ready {
     contender: Contender,
-    omnievents: Option<Events>,
+    programs: Programs,
 }
 
-/// Those asked for. Unless asked for: all, and what cannot be had is named and left out.
-fn ready(asked: &[Contender]) -> Result<Vec<Ready>> {
+/// Programs of a contender.
+enum Programs {
+    /// Sides of this program.
+    Own,
+    OmniEvents(Events),
+    Other(PathBuf),
+}
+
+impl Programs {
+    fn of(contender: Contender) -> Result<Programs> {
+        Ok(match contender {
+            Contender::Raw | Contender::OxOrb | Contender::Local => Programs::Own,
+            Contender::OmniEvents => Programs::OmniEvents(Events::build()?),
+            Contender::ZenohRouter | Contender::ZenohPeers => Programs::Other(ZENOH.program()?),
+            Contender::Cyclone => Programs::Other(cyclone::events()?),
+        })
+    }
+}
+
+/// Those asked for, and those left out. Unless asked for: all, and what cannot be had is named and left out.
+fn ready(asked: &[Contender]) -> Result<(Vec<Ready>, Vec<String>)> {
     let known = match asked.is_empty() {
         true => Contender::value_variants(),
         false => asked,
     };
-    let mut ready = Vec::new();
+    let (mut ready, mut left_out) = (Vec::new(), Vec::new());
     for &contender in known {
-        let omnievents = match contender {
-            Contender::OmniEvents => match Events::build() {
-                Ok(programs) => Some(programs),
-                Err(error) if asked.is_empty() => {
-                    eprintln!("{contender} is left out: {error}");
-                    continue;
-                }
-                Err(error) => return Err(error),
-            },
-            _ => None,
-        };
-        ready.push(Ready {
-            contender,
-            omnievents,
-        });
+        match Programs::of(contender) {
+            Ok(programs) => ready.push(Ready {
+                contender,
+                programs,
+            }),
+            Err(error) if asked.is_empty() => {
+                let told = format!("{contender} is left out: {error}");
+                eprintln!("{told}");
+                left_out.push(told);
+            }
+            Err(error) => return Err(error),
+        }
     }
-    Ok(ready)
+    Ok((ready, left_out))
 }
 
 impl Ready {
@@ -213,26 +245,47 @@ impl Ready {
         let placement = options.pair.cpus;
         let start =
             |mut command| Process::start(name("channel"), placement, Role::Server, &mut command);
-        let (_service, channel, mut command) = match (&self.omnievents, self.contender) {
-            (Some(programs), _) => {
+        let (_service, channel, mut command) = match &self.programs {
+            Programs::OmniEvents(programs) => {
                 let service = programs.serve(placement)?;
                 let command = programs.driver(service.channel());
                 (Some(service), None, command)
             }
-            (None, Contender::Local) => (None, None, own_side("event-local")?),
-            (None, contender) => {
-                let (server, driver) = match contender {
+            Programs::Own if self.contender == Contender::Local => {
+                (None, None, own_side("event-local")?)
+            }
+            Programs::Own => {
+                let (server, driver) = match self.contender {
                     Contender::Raw => ("event-relay", "event-raw"),
                     _ => ("event-channel", "event-driver"),
                 };
                 let mut command = own_side(server)?;
-                if contender == Contender::Raw {
+                if self.contender == Contender::Raw {
                     command.arg(load.size.to_string());
                 }
                 let mut channel = start(command)?;
                 let mut command = own_side(driver)?;
                 command.arg(channel.hear()?);
                 (None, Some(channel), command)
+            }
+            Programs::Other(program) => {
+                let mut router = None;
+                let mut command = match self.contender {
+                    Contender::Cyclone => cyclone::command(program),
+                    _ => Command::new(program),
+                };
+                match self.contender {
+                    Contender::ZenohRouter => {
+                        let mut serve = Command::new(program);
+                        serve.arg("router");
+                        let mut routing = start(serve)?;
+                        command.arg("driver").arg(routing.hear()?);
+                        router = Some(routing);
+                    }
+                    Contender::ZenohPeers => drop(command.arg("peers")),
+                    _ => {}
+                }
+                (None, router, command)
             }
         };
         let mut driver = Process::start(name("driver"), placement, Role::Client, &mut command)?;

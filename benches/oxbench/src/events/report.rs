@@ -19,6 +19,8 @@ pub(crate) struct Report {
     pub(crate) kept_out: KeptOut,
     pub(crate) rounds: u32,
     pub(crate) events: u64,
+    /// Contenders whose programs are not there, and how they are had.
+    pub(crate) left_out: Vec<String>,
     pub(crate) rows: Vec<Row>,
 }
 
@@ -169,11 +171,14 @@ impl fmt::Display for Report {
             "{} rounds of up to {} events a row; medians of the rounds: us from a push to the last consumer",
             self.rounds, self.events
         )?;
+        for one in &self.left_out {
+            writeln!(f, "{one}")?;
+        }
         for load in self.loads() {
             writeln!(f, "\n{load}")?;
             writeln!(
                 f,
-                "  {:11} {:>9} {:>9} {:>9} {:>9} {:>11}",
+                "  {:12} {:>9} {:>9} {:>9} {:>9} {:>11}",
                 "", "p50", "p99", "p99.9", "max", "events/s"
             )?;
             for row in self.rows.iter().filter(|row| row.load == load) {
@@ -189,7 +194,7 @@ impl fmt::Display for Row {
         let micros = |of: fn(&Seen) -> u64| self.median(of) as f64 / 1e3;
         write!(
             f,
-            "{:11} {:>9.1} {:>9.1} {:>9.1} {:>9.1} {:>11}",
+            "{:12} {:>9.1} {:>9.1} {:>9.1} {:>9.1} {:>11}",
             self.contender,
             micros(|seen| seen.p50),
             micros(|seen| seen.p99),
@@ -224,6 +229,7 @@ mod tests {
             },
             rounds: 3,
             events: 10,
+            left_out: vec![],
             rows: rows.iter().map(row).collect(),
         }
     }

@@ -23,6 +23,13 @@ pub(crate) const ICEORYX2: Apart = Apart {
     takes: "two minutes",
 };
 
+/// zenoh: router, and supplier and consumers.
+pub(crate) const ZENOH: Apart = Apart {
+    program: "oxbench-zenoh",
+    variable: "OXBENCH_ZENOH",
+    takes: "some ten minutes",
+};
+
 impl Apart {
     /// Returns the program.
     ///

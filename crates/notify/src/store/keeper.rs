@@ -23,7 +23,8 @@ const OVERHEAD: u64 = 128;
 
 /// Store of a service that runs.
 pub(crate) struct Keeper {
-    database: Arc<Database>,
+    /// Until it was read: from then on the thread that writes has the file alone, and closes it when it ends.
+    database: Mutex<Option<Arc<Database>>>,
     writer: Arc<Writer>,
     /// Disconnected when the thread of the writer has ended.
     ended: Mutex<Option<Receiver<()>>>,
@@ -81,7 +82,7 @@ impl Keeper {
             drop(to);
         })?;
         Ok(Arc::new_cyclic(|me| Keeper {
-            database,
+            database: Mutex::new(Some(database)),
             writer,
             ended: Mutex::new(Some(ended)),
             me: Weak::clone(me),
@@ -95,9 +96,14 @@ impl Keeper {
         }))
     }
 
-    /// Reads all that the store holds.
+    /// Reads all that the store holds, once.
     pub(crate) fn contents(&self, orb: &Orb) -> Result<Contents, redb::Error> {
-        self.database.read(|open| {
+        let database = self.database.lock();
+        let database = database.unwrap_or_else(PoisonError::into_inner).take();
+        let Some(database) = database else {
+            return Err(redb::Error::DatabaseClosed);
+        };
+        database.read(|open| {
             let read = open.begin_read()?;
             let meta = read.open_table(META)?;
             let last = |what| -> Result<i32, redb::Error> {

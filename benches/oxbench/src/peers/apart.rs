@@ -30,6 +30,13 @@ pub(crate) const ZENOH: Apart = Apart {
     takes: "some ten minutes",
 };
 
+/// zenoh in shared memory.
+pub(crate) const ZENOH_SHM: Apart = Apart {
+    program: "oxbench-zenoh-shm",
+    variable: "OXBENCH_ZENOH_SHM",
+    takes: "some ten minutes",
+};
+
 impl Apart {
     /// Returns the program.
     ///

@@ -235,7 +235,7 @@ mod tests {
         let over_tcp = match protocol.maker {
             Maker::Raw => 1000,
             Maker::OmniOrb => 1300,
-            Maker::Iceoryx | Maker::Memcpy => 1200,
+            Maker::Iceoryx | Maker::Zenoh | Maker::Memcpy => 1200,
             Maker::Giop => 1100,
             Maker::GiopLite => 1090,
             Maker::GiopLiteRt => 1080,

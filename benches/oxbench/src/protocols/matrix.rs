@@ -35,6 +35,8 @@ pub(crate) enum Maker {
     /// Requests and responses of iceoryx2, of which the octets are those of the call's body.
     #[serde(rename = "iceoryx2")]
     Iceoryx,
+    /// Queries and replies of zenoh, likewise.
+    Zenoh,
     /// One memcpy of the octets, and no other process.
     Memcpy,
     Giop,
@@ -144,6 +146,14 @@ pub(crate) const MATRIX: &[Protocol] = &[
         Transport::Shared,
         Way::Placed,
         "shm://FILE|blocks=32M",
+    ),
+    row("zenoh-shm", Maker::Zenoh, Transport::Shared, FILE),
+    one_way(
+        "zenoh-shm-placed",
+        Maker::Zenoh,
+        Transport::Shared,
+        Way::Placed,
+        FILE,
     ),
     row("raw-shm-spin", Maker::Raw, Transport::Spinning, FILE),
     row("iceoryx2-spin", Maker::Iceoryx, Transport::Spinning, FILE),
@@ -298,6 +308,7 @@ impl Protocol {
             Maker::Raw => RGBColor(120, 120, 120),
             Maker::OmniOrb => RGBColor(31, 119, 180),
             Maker::Iceoryx => RGBColor(148, 103, 189),
+            Maker::Zenoh => RGBColor(140, 86, 75),
             Maker::Memcpy => RGBColor(20, 20, 20),
             Maker::Giop => RGBColor(214, 69, 29),
             Maker::GiopLite => RGBColor(230, 160, 30),

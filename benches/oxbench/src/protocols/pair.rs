@@ -81,6 +81,7 @@ impl Contender {
         };
         let apart = match protocol.maker {
             Maker::Iceoryx => Some(apart::ICEORYX2.program()?),
+            Maker::Zenoh => Some(apart::ZENOH_SHM.program()?),
             _ => None,
         };
         let contender = Contender {
@@ -131,6 +132,7 @@ impl Contender {
     /// Returns the word by which a side that is no ORB is told how to wait in shared memory.
     fn wait(&self) -> Option<&'static str> {
         match (self.protocol.transport, self.protocol.maker) {
+            (_, Maker::Zenoh) => None,
             (Transport::Spinning, _) => Some("spin"),
             (Transport::Shared, Maker::Iceoryx) => Some("event"),
             (Transport::Shared, _) => Some("futex"),

@@ -4,11 +4,11 @@
 use oxorb_sched::analysis::{End, Outcome, analyse};
 use oxorb_sched::level::{Criticality, Importance};
 use oxorb_sched::repository::{CallKind, Characteristics, Constraints};
-use oxorb_sched::simulate::{Options, Timeline, enforce, releases, run};
+use oxorb_sched::simulate::{Job, Options, Timeline, enforce, releases, run};
 use oxorb_sched::time::{MICROSECOND, MILLISECOND};
 use oxorb_sched::{
-    DispatchModel, DispatchTable, Error, OsPriorities, Overheads, Repository, Schedule,
-    Strategy as Scheduling, TaskSet,
+    DispatchModel, DispatchTable, Dispatching, Error, OsPriorities, Overheads, Repository,
+    Schedule, Strategy as Scheduling, Task, TaskSet,
 };
 use proptest::prelude::*;
 
@@ -143,6 +143,35 @@ fn beyond_end_to_end(set: &TaskSet, chains: &[End], timeline: &Timeline) -> Opti
         }
     }
     None
+}
+
+/// A job that blocks a chain ends, and releases receivers of the instance before: they are more urgent than the chain's last
+/// step, though they come after it.
+#[test]
+fn receivers_that_a_blocking_job_releases_count() {
+    let task = |name: &str, wcet, period| Task::periodic(name, wcet, period);
+    let mut tasks = vec![
+        task("echo", 1, 40),
+        task("first late", 4, 40),
+        task("second late", 4, 40),
+        task("supplier", 2, 40),
+        task("channel", 2, 40),
+    ];
+    // 34 in pieces that block no longer than "relay".
+    tasks.extend((0..7).map(|number| task(&format!("display {number}"), 5 - number / 6, 80)));
+    tasks.push(task("relay", 5, 40));
+    let after = [(0, 4), (1, 12), (2, 12), (4, 3), (12, 4)];
+    for (receiver, sender) in after {
+        tasks[receiver].after = vec![tasks[sender].name.clone()];
+    }
+    let set = TaskSet::dynamic(tasks, Dispatching::Static, DispatchModel::NonPreemptive);
+    let simulated = run(&set, &releases(&set, 160).unwrap(), &Options::default());
+    let channel = |job: &&Job| job.task == 4 && job.number == 1;
+    let second = simulated.jobs.iter().find(channel).unwrap();
+    assert_eq!(second.done, Some(40 + 16), "the example happens");
+    let chains = analyse(&set).chains;
+    assert_eq!(chains.len(), 3, "{chains:?}");
+    assert_eq!(beyond_end_to_end(&set, &chains, &simulated), None);
 }
 
 proptest! {

@@ -48,6 +48,8 @@ struct Member {
     /// By how much two of its jobs may be closer than a period.
     late: Nanos,
     role: Role,
+    /// Jobs of an earlier instance that what blocks may release.
+    carried: u64,
     /// Whether it interrupts the last step.
     interrupts: bool,
 }
@@ -81,7 +83,7 @@ impl Member {
             Role::Other => self.by(time),
             Role::Own => instance,
             Role::Before => self.by(time).max(instance + 1),
-            Role::Later => self.by(time).min(instance),
+            Role::Later => self.by(time).min(instance + self.carried),
         }
     }
 
@@ -191,8 +193,13 @@ impl Chains {
         }
         // Once none of them waits, jobs of a receiver come no faster than those of its senders.
         let mut late: Vec<Nanos> = set.tasks.iter().map(Task::late).collect();
+        // What blocks has begun before, may end in between, and then releases a receiver of an earlier instance.
+        let blocks = longest > 0 || resources > 0;
+        let mut carried = vec![false; set.tasks.len()];
         let mut members = Vec::new();
         for &place in self.order.iter().filter(|&&place| inside[place]) {
+            let mut causes = self.causes[place].iter();
+            carried[place] = blocks && causes.any(|&cause| !inside[cause] || carried[cause]);
             for &cause in self.causes[place].iter().filter(|&&cause| inside[cause]) {
                 late[place] = late[place].min(late[cause]);
             }
@@ -206,6 +213,7 @@ impl Chains {
                 period: task.period,
                 late: late[place],
                 role: chain.role(place),
+                carried: u64::from(carried[place]),
             });
         }
         Some(Around {

@@ -53,6 +53,9 @@ struct Slot {
     held: AtomicBool,
 }
 
+/// Times that a thread looks whether another one still looks for a block: some microseconds.
+const LOOKS: u32 = 256;
+
 /// The blocks of the direction that this end writes.
 #[derive(Debug)]
 pub(crate) struct Blocks {
@@ -72,7 +75,7 @@ impl Blocks {
     }
 
     /// Returns a block of so many octets, or `None`: there is none free now, or another thread looks for
-    /// one. Never waits.
+    /// one for longer than a look takes, because the system stopped it. Never sleeps.
     pub(crate) fn take(&self, segment: &Segment, octets: u32) -> Option<Block> {
         self.take_from(segment, 0, octets, FILLED)
     }
@@ -84,7 +87,7 @@ impl Blocks {
 
     /// Returns a block of the area that begins with an octet.
     fn take_from(&self, segment: &Segment, area: u32, octets: u32, state: u32) -> Option<Block> {
-        if octets == 0 || octets > segment.blocks() || self.busy.swap(true, Ordering::Acquire) {
+        if octets == 0 || octets > segment.blocks() || !self.enter() {
             return None;
         }
         let block = self.find(segment, area, octets);
@@ -97,6 +100,18 @@ impl Blocks {
         }
         self.busy.store(false, Ordering::Release);
         block
+    }
+
+    /// Keeps other threads from looking; waits for one that does for as long as a look takes.
+    fn enter(&self) -> bool {
+        let looks = if cfg!(loom) { 1 } else { LOOKS };
+        (0..looks).any(|_| {
+            let alone = !self.busy.swap(true, Ordering::Acquire);
+            if !alone {
+                std::hint::spin_loop();
+            }
+            alone
+        })
     }
 
     /// Finds the lowest place of an area, so that few pages are touched.

@@ -122,7 +122,7 @@ impl ShmLink {
     ) -> io::Result<Self> {
         let peer = unix::peer_credentials(&socket)?;
         let segment = Arc::new(segment);
-        let lends = peer.uid == unix::own_credentials().uid;
+        let lends = segment.blocks() > 0 && peer.uid == unix::own_credentials().uid;
         let lent = || Arc::new(Lent::new(Arc::clone(&segment), reads));
         Ok(Self {
             peer: identity(peer),

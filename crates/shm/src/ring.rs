@@ -295,6 +295,10 @@ impl Reader {
                 left -= octets;
             }
         }
+        if self.splices.left() > 0 {
+            // Before a look at whether another thread waits for the descriptor, as behind `pass`.
+            fence(Ordering::SeqCst);
+        }
         Ok(max - left)
     }
 

@@ -107,10 +107,14 @@ impl Connecting for Attempt {
         let Some(socket) = oxorb_uiop::connect(&self.place.name)? else {
             return Ok(None);
         };
-        let Some(greeting) = self.greeting.take() else {
+        let Some(mut greeting) = self.greeting.take() else {
             return Err(io::ErrorKind::NotConnected.into());
         };
-        self.known.verify_user(unix::peer_credentials(&socket)?)?;
+        let server = unix::peer_credentials(&socket)?;
+        self.known.verify_user(server)?;
+        if server.uid != unix::own_credentials().uid {
+            greeting.keep_rooms();
+        }
         greeting.send(&socket)?;
         let link = ShmLink::connected(socket, greeting, self.address.clone())?;
         Ok(Some(Box::new(link)))

@@ -128,7 +128,7 @@ fn a_room_that_was_sent_is_nobody_elses_while_the_application_has_it() {
     assert_eq!(room.len(), 64 << 10);
     drop(room);
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
-    assert!(!maps.contains("oxorb-"), "{maps}");
+    assert!(!maps.contains("memfd:oxorb-"), "{maps}");
 }
 
 /// Octets that are copied for a payload: into a block and out of it, once each; and not out of it where it is read in place.
@@ -178,5 +178,5 @@ fn a_lease_outlives_the_connection() {
     assert_eq!(lease.to_vec(), [9; 20_000]);
     drop(lease);
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
-    assert!(!maps.contains("oxorb-shm"), "{maps}");
+    assert!(!maps.contains("memfd:oxorb-shm"), "{maps}");
 }

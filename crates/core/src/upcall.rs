@@ -293,6 +293,10 @@ impl<'r> Upcall<'r> {
     ) -> Result<T, Rejected> {
         let copied = self.arrived.orb.options().large_payloads == LargePayloads::Copied;
         if let Some(gap) = self.arrived.frame.gap.filter(|_| !copied) {
+            // Another call took it: what is left of the message has other octets in its place.
+            if gap.was_taken() {
+                return Err(Rejected(raise::ARGUMENTS_TAKEN));
+            }
             let frame = self.arrived.frame;
             let mut d = frame
                 .decoder_in_place(self.arrived.dialect, self.arrived.request.body)

@@ -259,7 +259,7 @@ impl oxorb::Servant for Relay {
     fn dispatch(&self, mut upcall: Upcall<'_>) -> Outcome {
         let orb = upcall.orb().clone();
         let before = self.first.then(|| upcall.detach());
-        let taken = upcall.args_in_place(|d| Octets::decode_from(d));
+        let taken = upcall.args_in_place(Octets::decode_from);
         assert!(taken.is_ok());
         let copy = before.unwrap_or_else(|| upcall.detach());
         let reply = copy.serve(&orb, |mut upcall| {

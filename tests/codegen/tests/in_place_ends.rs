@@ -121,7 +121,7 @@ fn assert_leased(image: &Octets<'_>) {
 /// Segments that are mapped, descriptors, and threads of ORBs.
 fn used() -> [usize; 3] {
     let maps = fs::read_to_string("/proc/self/maps").unwrap();
-    let segments = maps.matches("oxorb-shm").count();
+    let segments = maps.matches("memfd:oxorb-shm").count();
     let descriptors = fs::read_dir("/proc/self/fd").unwrap().count();
     let names = fs::read_dir("/proc/self/task").unwrap().filter_map(|task| {
         // A thread may have ended meanwhile.
@@ -173,7 +173,9 @@ fn calls_that_end_while_octets_are_lent_leave_nothing() {
 
 /// The client's time is over while the servant reads.
 fn timed_out(setting: Setting) {
-    let limit = RelativeRoundtripTimeout(Duration::from_millis(30));
+    // The connection is there before the time runs.
+    setting.source.read(1).unwrap();
+    let limit = RelativeRoundtripTimeout(Duration::from_secs(1));
     let hurried = setting.source.with(limit);
     let error = hurried.back((&image()).into()).unwrap_err();
     assert_eq!(error.kind, SystemExceptionKind::Timeout);

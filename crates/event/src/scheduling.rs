@@ -27,8 +27,17 @@ pub(crate) struct Scheduling {
     scheduler: SchedulerRef,
     /// By number of the consumer: the operation of the channel for each operation of the consumer.
     consumers: Mutex<BTreeMap<u64, Vec<i32>>>,
-    /// How many connections a dependency stands for: dependent, what it depends on.
-    edges: Mutex<BTreeMap<(i32, i32), usize>>,
+    /// By dependent, and what it depends on.
+    edges: Mutex<BTreeMap<(i32, i32), Edge>>,
+}
+
+/// A dependency.
+#[derive(Default)]
+struct Edge {
+    /// Pairs of a supplier and a consumer that it stands for.
+    connections: usize,
+    /// Whether the service took it.
+    told: bool,
 }
 
 /// Why the scheduling service did not take what a channel told it.
@@ -132,11 +141,11 @@ impl Scheduling {
     pub(crate) fn unpair(&self, consumer: u64, program: &Program, supplier: &SupplierQos) {
         for edge in self.edges_of(consumer, program, supplier) {
             let mut edges = lock(&self.edges);
-            let Some(count) = edges.get_mut(&edge) else {
+            let Some(known) = edges.get_mut(&edge) else {
                 continue;
             };
-            *count -= 1;
-            if *count == 0 {
+            known.connections -= 1;
+            if known.connections == 0 {
                 edges.remove(&edge);
                 drop(edges);
                 // A table of run time keeps its dependencies, and the service may be gone.
@@ -268,12 +277,23 @@ impl Scheduling {
 
     fn depend(&self, dependent: i32, on: i32) -> Result<(), SchedulingError> {
         let mut edges = lock(&self.edges);
-        let count = edges.entry((dependent, on)).or_default();
-        *count += 1;
-        if *count > 1 {
+        let edge = edges.entry((dependent, on)).or_default();
+        edge.connections += 1;
+        if std::mem::replace(&mut edge.told, true) {
             return Ok(());
         }
         drop(edges);
+        let told = self.tell(dependent, on);
+        if told.is_err()
+            && let Some(edge) = lock(&self.edges).get_mut(&(dependent, on))
+        {
+            // With the next connection.
+            edge.told = false;
+        }
+        told
+    }
+
+    fn tell(&self, dependent: i32, on: i32) -> Result<(), SchedulingError> {
         // A schedule that was computed with it is still one.
         let info = tried("get", self.scheduler.get(dependent))?;
         let mut known = info.dependencies.iter();

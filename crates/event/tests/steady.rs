@@ -3,7 +3,7 @@
 //! Alone in its binary: allocations of all threads count.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
 
 use oxorb_event::delivery::{LanePlan, Plan, Qos};
@@ -24,10 +24,19 @@ const EVENTS: u64 = 1_000;
 
 const CONSUMERS: u64 = 10;
 
+/// Events that wait at first, more than ever will again.
+const DEEP: u64 = 32;
+
+/// Whether consumers keep their lanes.
+static HELD: AtomicBool = AtomicBool::new(true);
+
 struct Counter(Arc<AtomicU64>);
 
 impl PushConsumer for Counter {
     fn push(&self, events: &[Event]) {
+        while HELD.load(Relaxed) {
+            thread::yield_now();
+        }
         self.0.fetch_add(events.len() as u64, Relaxed);
     }
 
@@ -70,7 +79,15 @@ fn a_queued_event_costs_no_allocation_once_warm() {
     (event.header.r#type, event.header.source) = (17, 1);
     event.data.payload = vec![7; 1_000];
     let events = [event];
-    let mut pushed = 0;
+    // How many sets and places in queues there are depends on the most that ever waited.
+    let mut pushed = DEEP;
+    for _ in 0..pushed {
+        supplier.push(&events).unwrap();
+    }
+    HELD.store(false, Relaxed);
+    while count.load(Relaxed) < pushed * CONSUMERS {
+        thread::yield_now();
+    }
     let mut run = || {
         for number in 0..EVENTS {
             supplier.push(&events).unwrap();

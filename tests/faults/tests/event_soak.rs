@@ -31,8 +31,9 @@ const SAMPLE: i32 = 17;
 
 const QUEUE: usize = 64;
 
-/// Memory that a process may have more at the end than after its first quarter: what an allocator keeps for later.
-const SLACK: u64 = 4 << 10;
+/// Memory that a process may have more at the end than after its first quarter, in KiB: what an allocator keeps for later, and
+/// events that threads keep to copy others into, some 400 KiB for each thread that pushed.
+const SLACK: u64 = 16 << 10;
 
 /// Descriptors that a process may have more at rest than at the beginning. Connections to guests that left stay until the ORB
 /// looks at them again, which it does when it makes others: some dozens after any number of visits.

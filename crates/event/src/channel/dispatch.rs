@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use oxorb_delivery::{Attributes, Clock, Outlet, Qos};
 
-use super::sets::Set;
+use super::sets::{Set, held_octets};
 use crate::filter::Key;
 use crate::rtec_event_channel_admin::ConsumerQos;
 use crate::rtec_event_comm::Event;
@@ -60,7 +60,7 @@ impl ConsumerQueue {
     }
 
     fn attributes(&self, events: &[Event]) -> Attributes {
-        let octets = events.iter().map(|one| one.data.payload.len() + OVERHEAD);
+        let octets = events.iter().map(|one| held_octets(one) + OVERHEAD);
         let octets: usize = octets.sum();
         let header = events.first().map(|event| event.header).unwrap_or_default();
         let (event_type, source) = (header.r#type, header.source);

@@ -147,15 +147,25 @@ impl Marshalled {
     }
 }
 
+/// Octets that a buffer may have beyond twice what it holds.
+const SPARE: usize = 4096;
+
 fn marshal(events: &[Event], dialect: Dialect) -> CdrResult<Marshalled> {
     // Without one where a thread that ends still pushes.
     let buffer = BUFFER.try_with(Cell::take).unwrap_or_default();
     let mut e = Encoder::new(buffer, ByteOrder::NATIVE, dialect);
     e.sequence(events, None)?;
     let encoded = e.finish();
+    let used = encoded.len();
+    let mut buffer = encoded.into_buffer();
+    // A large event's buffer does not stay with the small ones that are kept for later.
+    if buffer.capacity() > SPARE + 2 * used {
+        buffer.truncate(used);
+        buffer.shrink_to_fit();
+    }
     Ok(Marshalled {
-        used: encoded.len(),
-        buffer: encoded.into_buffer(),
+        used,
+        buffer,
         dialect: (!events.iter().all(is_textless)).then_some(dialect),
     })
 }

@@ -5,6 +5,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
+use oxorb::TcKind;
+
 use super::encoded::Octets;
 use crate::rtec_event_comm::Event;
 
@@ -62,8 +64,9 @@ fn oldest() -> Option<Arc<Set>> {
 }
 
 fn keep(set: Arc<Set>) {
-    let octets = set.events.iter().map(|event| event.data.payload.len());
-    if octets.sum::<usize>() > KEPT_OCTETS {
+    if set.events.iter().any(has_local_value)
+        || set.events.iter().map(held_octets).sum::<usize>() > KEPT_OCTETS
+    {
         return;
     }
     let _ = SETS.try_with(|sets| {
@@ -72,6 +75,18 @@ fn keep(set: Arc<Set>) {
             sets.push_back(set);
         }
     });
+}
+
+/// Returns the octets that an event holds elsewhere; of a value of this process it does not know them.
+pub(super) fn held_octets(event: &Event) -> usize {
+    let value = event.data.any_value.received_octets().unwrap_or(0);
+    event.data.payload.len() + value
+}
+
+/// Whether an event has a value of this process: of any size, and it may hold on to anything.
+fn has_local_value(event: &Event) -> bool {
+    let any = &event.data.any_value;
+    any.received_octets().is_none() && any.type_code().kind() != TcKind::Null
 }
 
 impl Set {

@@ -59,6 +59,9 @@ type Declared = BTreeMap<(Key, String), Subscriber<()>>;
 /// Time after which a declaration that zenoh refused is tried again.
 const AGAIN: Duration = Duration::from_secs(1);
 
+/// Least time between two questions for the last events.
+const SOONEST: Duration = Duration::from_millis(10);
+
 impl ZenohGateway {
     /// Joins a channel to a federation. Does not wait for other channels.
     ///
@@ -180,7 +183,7 @@ impl Inner {
                 (Some(_), _) => AGAIN,
                 // Nothing to do until something changes.
                 (None, 0) => Duration::from_secs(3_600),
-                (None, _) => self.options.refresh,
+                (None, _) => self.options.refresh.max(SOONEST),
             };
             let idle = |state: &mut State| state.wanted.is_none() && !state.stopped;
             let waited = self.changed.wait_timeout_while(self.lock(), limit, idle);

@@ -77,8 +77,6 @@ fn main() -> ExitCode {
 }
 
 fn run(args: &Args) -> Result<(), Box<dyn std::error::Error>> {
-    // Before anything is there that a signal should end in order.
-    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
     let listen = format!("iiop://{}:{}", args.host, args.port);
     let orb = in_order(Orb::builder()).listen(&listen).build()?;
     let plan = Plan::pool(args.threads.into());
@@ -89,6 +87,8 @@ fn run(args: &Args) -> Result<(), Box<dyn std::error::Error>> {
         connect: args.connect.clone(),
         scouting: args.scout,
     })?;
+    // Before that, which may wait for a router, there is nothing that a signal should end in order.
+    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
     let options = FederationOptions {
         prefix: args.prefix.clone(),
         priorities: args.priorities.clone(),

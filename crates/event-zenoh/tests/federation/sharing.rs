@@ -53,13 +53,15 @@ fn each_event_reaches_each_channel_that_asks_for_it_once() {
     // What came in did not go out again, so that nothing came back.
     assert_eq!(own.all().len(), before + 54);
     for host in &others {
+        until("they find each other", || {
+            host.gateway.statistics().neighbours == 2
+        });
         let seen = host.gateway.statistics();
         assert_eq!(
             (seen.sent, seen.ended, seen.malformed, seen.lost),
             (0, 0, 0, 0),
             "{seen:?}"
         );
-        assert_eq!(seen.neighbours, 2);
     }
     assert_eq!(one.gateway.statistics().ended, 1);
 }
@@ -77,10 +79,21 @@ fn what_nobody_asks_for_any_more_does_not_come() {
         other.gateway.statistics().subscriptions == 2
     });
     one.until_heard(18, &later);
-    let before = other.gateway.statistics();
-    one.push(&[event(17, 1, 9, b"unasked"), event(18, 1, 9, b"asked")]);
-    until("the other comes", || later.count(b"asked") == 1);
-    assert_eq!(other.gateway.statistics().received, before.received + 1);
+    // Counted once it is delivered.
+    let received = || {
+        until("nothing is in hand", || {
+            other.gateway.statistics().receiving.waiting == 0
+        });
+        other.gateway.statistics().received
+    };
+    let mut asked = 0;
+    until("what nobody asks for stays away", || {
+        let before = received();
+        one.push(&[event(17, 1, 9, b"unasked"), event(18, 1, 9, b"asked")]);
+        asked += 1;
+        until("the other comes", || later.count(b"asked") == asked);
+        received() == before + 1
+    });
 }
 
 #[test]
@@ -128,9 +141,10 @@ fn events_in_a_circle_of_federations_end() {
         .each_ref()
         .map(|host| Record::at(&host.channel, &Filter::event_type(17)));
     hosts[0].until_heard(17, &records[1].0);
-    until("both ways are there", || {
-        hosts[0].push(&[event(17, 1, 2, b"two ways")]);
-        records[1].0.count(b"two ways") >= 2
+    until("all four ways are there", || {
+        hosts[0].push(&[event(17, 1, 2, b"all ways")]);
+        let ways = hosts.iter().map(|host| &host.gateway).chain(&back);
+        ways.into_iter().all(|way| way.statistics().received > 0)
     });
     hosts[0].push(&[event(17, 1, 4, b"round")]);
     // Two ways there; each copy goes back by the way that it did not come, and so on, one less each time.
@@ -193,7 +207,6 @@ fn a_stuck_consumer_fills_a_bounded_queue_whose_drops_are_counted() {
     );
     let (probe, probing) = Record::at(&other.channel, &Filter::event(17, 1));
     one.until_heard(17, &probe);
-    drop(probing);
     let (go, open) = mpsc::channel();
     let record = Arc::<Record>::default();
     let stuck = Arc::new(Stuck {
@@ -204,6 +217,8 @@ fn a_stuck_consumer_fills_a_bounded_queue_whose_drops_are_counted() {
         .channel
         .connect_consumer(stuck, &asks_for(&Filter::event(17, 1)))
         .unwrap();
+    // Only now: somebody asks all the time.
+    drop(probing);
     until("it is asked for", || {
         other.gateway.statistics().subscriptions == 2
     });

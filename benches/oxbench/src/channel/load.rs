@@ -135,7 +135,7 @@ impl Load {
             highs.join().expect("a supplier does not panic")
         });
         let (real_time, pushed) = real_time;
-        pushed?;
+        let pushed = pushed?;
         let until = Instant::now() + PATIENCE;
         let waiting = || {
             channel
@@ -157,22 +157,30 @@ impl Load {
             .latencies
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
+        if latencies.len() as u64 != pushed {
+            let came = latencies.len();
+            return Err(
+                format!("{pushed} events of the high pair were pushed, {came} came").into(),
+            );
+        }
         seen.latencies.append(&mut latencies);
         channel.destroy();
         Ok(real_time)
     }
 
-    /// Pushes the events of the high pair for as long as the round takes.
-    fn push_high(&self, pair: &mut Pair, high: &High, begin: Instant) -> Result<(), PushError> {
+    /// Pushes the events of the high pair for as long as the round takes; returns how many.
+    fn push_high(&self, pair: &mut Pair, high: &High, begin: Instant) -> Result<u64, PushError> {
+        let mut pushed = 0;
         let mut next = begin + self.high_period;
         while next < begin + self.duration {
             sleep_until(next);
             let now = nanoseconds(high.began.elapsed());
             pair.event.data.payload.copy_from_slice(&now.to_le_bytes());
             pair.supplier.push(std::slice::from_ref(&pair.event))?;
+            pushed += 1;
             next += self.high_period;
         }
-        Ok(())
+        Ok(pushed)
     }
 
     /// Pushes for every `threads`-th low pair from `first` on, until the high one is done.

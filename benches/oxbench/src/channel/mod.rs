@@ -72,10 +72,13 @@ pub(crate) fn run(options: &Options) -> Result {
 }
 
 fn measure(options: &Options) -> Result<Report> {
-    let (lows, seconds, rounds) = match options.quick {
+    let (mut lows, seconds, rounds) = match options.quick {
         true => (vec![1, 10, 100], 1, 1),
         false => (options.lows.clone(), options.seconds, options.rounds),
     };
+    // Bounds compare the least with the most.
+    lows.sort_unstable();
+    lows.dedup();
     let versions = match options.only {
         Some(version) => vec![version],
         None => Version::value_variants().to_vec(),

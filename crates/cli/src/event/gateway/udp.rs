@@ -22,8 +22,9 @@ use crate::output::{BAD, Done, Failed, Format, because, print, print_line};
 #[derive(clap::Args)]
 #[command(
     after_help = "Datagrams are those of TAO's UDP and multicast gateways: they go to and come from those. An event that \
-    is sent has 1 less of its ttl, and ends at 0. Nothing says whether a datagram arrives. A channel that is lost is looked \
-    for until it is back. The channel calls the gateway, so that it needs an address that the channel reaches: --host.\n\n\
+    is sent has 1 less of its ttl, and ends at 0. A gateway with both --send and --receive sends on what it received: on \
+    hosts that share a multicast group, push events with a ttl of 1. Nothing says whether a datagram arrives. A channel that \
+    is lost is looked for until it is back. The channel calls the gateway, so that it needs an address that the channel reaches: --host.\n\n\
     Examples:\n  \
     oxorb event gateway udp --channel corbaloc::host:2811/EventService --send 239.255.0.1:10001 --interface eth0\n  \
     oxorb event gateway udp --channel corbaloc::host:2811/EventService --receive 239.255.0.1:10001 --interface eth0\n  \

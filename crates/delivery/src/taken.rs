@@ -9,6 +9,8 @@ pub fn locks_taken() -> Option<Vec<usize>> {
     noted::take()
 }
 
+// A model's locks are not noted.
+#[cfg(not(all(test, feature = "model")))]
 pub(crate) use noted::note;
 
 #[cfg(debug_assertions)]
@@ -22,6 +24,7 @@ mod noted {
         static TAKEN: Cell<([usize; MOST], usize)> = const { Cell::new(([0; MOST], 0)) };
     }
 
+    #[cfg(not(all(test, feature = "model")))]
     pub(crate) fn note(lock: usize) {
         let _ = TAKEN.try_with(|taken| {
             let (mut locks, count) = taken.get();

@@ -8,7 +8,6 @@ use std::sync::mpsc::{Receiver, Sender};
 use std::time::Duration;
 
 use oxorb::{Any, Interface as _, Orb};
-use oxorb_notify::NotifyService;
 use oxorb_notify::cos_notification::{
     EventHeader, EventType, FixedEventHeader, Property, StructuredEvent,
 };
@@ -21,6 +20,7 @@ use oxorb_notify::cos_notify_comm::{
     NotifyPublish, StructuredPushConsumer, StructuredPushConsumerRef, notify_publish,
 };
 use oxorb_notify::cos_notify_filter::ConstraintExp;
+use oxorb_notify::{NotifyService, Settings};
 use oxorb_testkit::process::Process;
 
 /// A JVM starts slowly on a loaded machine.
@@ -242,7 +242,12 @@ fn a_channel_of_jacorb_serves_suppliers_and_consumers_of_both() {
 fn a_channel_of_oxorb_serves_suppliers_and_consumers_of_both() {
     let jacorb = JacOrb::new("ours");
     let server = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
-    let service = NotifyService::start(&server).unwrap();
+    // A consumer in a Java VM that has just started takes its time.
+    let settings = Settings {
+        call_timeout: PATIENCE,
+        ..Settings::default()
+    };
+    let service = NotifyService::start_with(&server, settings).unwrap();
     let orb = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
     let channel = orb.resolve(&service.event_channel().unwrap().to_ior());
     feed_each_other(Owner::OxOrb, &jacorb, &orb, &channel.unwrap());

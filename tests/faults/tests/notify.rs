@@ -299,7 +299,11 @@ impl World {
                 queue_events: QUEUE,
                 ..Limits::default()
             },
-            call_timeout: Duration::from_millis(500),
+            // Only one that has stopped is to be waited for shortly; nobody who lives takes so long.
+            call_timeout: match failures {
+                0 => Duration::from_millis(500),
+                _ => LONG / 3,
+            },
             retry: Duration::from_millis(50),
             failures,
             ..Settings::default()
@@ -486,7 +490,7 @@ fn a_consumer_that_stops_reading_delays_nobody_and_misses_what_is_counted() {
     pusher.check();
     let counts = world.service.counts();
     assert!(counts.is_balanced(), "{counts:?}");
-    assert!(counts.waiting <= QUEUE as u64 + 1, "{counts:?}");
+    assert!(counts.waiting <= QUEUE as u64 + 2, "{counts:?}");
     assert!(counts.dropped_in_all() > 0, "{counts:?}");
     signal(&victim, "-CONT");
     until("events after it reads again", || {

@@ -1,9 +1,10 @@
 //! The service as applications start it.
 
 use std::hash::{BuildHasher as _, RandomState};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use oxorb::{IdAssignment, IdUniqueness, Interface as _, Lifespan, Orb, Policies};
+use oxorb::{IdAssignment, IdUniqueness, Interface as _, Lifespan, Orb, Poa, Policies};
 
 use crate::cos_notification::Property;
 use crate::cos_notify_channel_admin::{EventChannelFactoryRef, EventChannelRef};
@@ -78,7 +79,8 @@ impl NotifyService {
     /// [callbacks](crate::notify_ext::ReconnectionRegistry) are called.
     ///
     /// # Errors
-    /// As [`start`](Self::start); [`Error::Store`] if the store cannot be read.
+    /// As [`start`](Self::start); [`Error::Store`] if the store cannot be read, or what it holds cannot be made anew: nothing
+    /// of it is removed then.
     pub fn start_stored(
         orb: &Orb,
         store: Store,
@@ -99,33 +101,49 @@ impl NotifyService {
             ..Policies::default()
         };
         let poa = orb.root_poa().create_poa(POA_NAME, policies)?;
+        let started = NotifyService::serve_at(orb, &poa, store, settings);
+        // The ORB may start another one.
+        started.inspect_err(|_| {
+            let _ = poa.destroy(false, false);
+        })
+    }
+
+    fn serve_at(
+        orb: &Orb,
+        poa: &Poa,
+        store: Option<Store>,
+        settings: Settings,
+    ) -> Result<NotifyService, Error> {
         let mut number = RandomState::new().hash_one(std::process::id());
         let mut stored = None;
+        let mut path = PathBuf::new();
         if let Some(store) = store {
             number = store.number();
-            let path = store.path().to_owned();
-            let failed = |why: String| Error::Store {
-                path: path.clone(),
-                why,
-            };
+            store.path().clone_into(&mut path);
             let limits = (settings.limits.stored_octets, settings.store_timeout);
             let keeper = Keeper::start(orb, store, limits.0, limits.1);
             let keeper = keeper.map_err(|error| Error::Threads(Box::new(error)))?;
             let contents = keeper.contents(orb);
-            let contents = contents.map_err(|error| failed(error.to_string()))?;
+            let contents = contents.map_err(|error| Error::Store {
+                path: path.clone(),
+                why: error.to_string(),
+            })?;
             stored = Some((keeper, contents));
         }
         let (keeper, contents) = stored.unzip();
         let service = Arc::new(Service::new(poa.clone(), number, settings, keeper)?);
         let factory = service.serve_factories()?;
-        if let Some(contents) = contents {
-            service.restore(orb, contents);
+        let restored = contents.map_or(Ok(()), |contents| service.restore(orb, contents));
+        if let Err(why) = restored {
+            // What it did make keeps its place in the store.
+            service.stop();
+            return Err(Error::Store { path, why });
         }
         orb.bind(FACTORY_NAME, &factory);
         for (name, channel) in service.named() {
             orb.bind(&name, &channel);
         }
-        poa.manager().activate()?;
+        poa.manager().activate().inspect_err(|_| service.stop())?;
         service.call_back();
         let ending = Arc::downgrade(&service);
         orb.before_shutdown(move |_| {

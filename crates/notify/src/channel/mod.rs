@@ -63,14 +63,15 @@ struct Admins {
 }
 
 impl Channel {
-    /// Makes a channel, starts its threads and serves it.
+    /// Makes a channel, starts its threads and serves it. It has room for the proxies that it had in the store.
     pub(crate) fn create(
         service: &Arc<Service>,
         id: i32,
         values: Values,
         administration: Values,
+        stored_proxies: usize,
     ) -> Result<Arc<Channel>, SystemException> {
-        let dispatcher = service.dispatcher()?;
+        let dispatcher = service.dispatcher(stored_proxies)?;
         let weak = Arc::downgrade(service);
         let channel = Arc::new_cyclic(|me: &Weak<Channel>| Channel {
             id,
@@ -258,11 +259,14 @@ impl Channel {
         })
     }
 
-    /// Counts another connected peer, unless as many are connected as the channel admits.
+    /// Counts another connected peer, unless as many are connected as the channel admits. One of the store is admitted
+    /// whatever the limit is now.
     pub(crate) fn admit(&self, side: Side) -> Result<(), SystemException> {
         let (connected, name) = self.connections(side);
+        let restoring = self.service()?.is_restoring();
         let most = match self.administration(name) {
             0 => usize::MAX,
+            _ if restoring => usize::MAX,
             most => most as usize,
         };
         match reserve(connected, most) {

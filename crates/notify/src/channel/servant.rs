@@ -38,13 +38,23 @@ impl AdminPropertiesAdmin for Channel {
 
     fn set_admin(&self, admin: &[Property]) -> Result<(), SetAdminError> {
         let support = self.service()?.support();
-        let administration = self.administration.lock();
-        let set = administration
-            .unwrap_or_else(PoisonError::into_inner)
-            .set(admin, support);
+        let values = || {
+            let administration = self.administration.lock();
+            administration.unwrap_or_else(PoisonError::into_inner)
+        };
+        let mut administration = values();
+        let before = administration.clone();
+        let set = administration.set(admin, support);
+        drop(administration);
         set.map_err(|admin_err| UnsupportedAdmin { admin_err })?;
         self.apply();
-        Ok(self.changed()?)
+        let changed = self.changed();
+        if changed.is_err() {
+            // All properties are applied, or none.
+            *values() = before;
+            self.apply();
+        }
+        Ok(changed?)
     }
 }
 

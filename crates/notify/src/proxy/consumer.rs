@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock, Weak};
 
-use oxorb::{Interface, Ref, SystemException};
+use oxorb::{Interface, Ref, SystemException, SystemExceptionKind};
 
 use super::link::{Informed, Link, Phase, Refused};
 use super::peer::Peer;
@@ -13,7 +13,7 @@ use crate::channel::Channel;
 use crate::cos_event_channel_admin as events;
 use crate::cos_notification::EventType;
 use crate::cos_notify_channel_admin as notify;
-use crate::event::Body;
+use crate::event::{Body, Event};
 use crate::filter::{Attached, both};
 use crate::problem::{GONE, nil};
 use crate::properties::Level;
@@ -198,16 +198,24 @@ impl ProxyConsumer {
         let channel = self.channel()?;
         // All events of a batch are accepted, or none.
         channel.check_room()?;
-        Ok(self.publish(&channel, events)?)
+        let admin = self.admin.upgrade().ok_or(GONE)?;
+        let passing = self.passing(&channel, &admin, events);
+        if !channel.has_store() {
+            passing.for_each(|event| channel.publish(&event));
+            return Ok(());
+        }
+        let passing: Vec<_> = passing.collect();
+        Ok(publish(&channel, &passing)?)
     }
 
-    fn publish(
-        &self,
-        channel: &Channel,
-        events: impl IntoIterator<Item = Body>,
-    ) -> Result<(), SystemException> {
-        let admin = self.admin.upgrade().ok_or(GONE)?;
-        let passing = events.into_iter().filter_map(|body| {
+    /// Makes events of those that pass the filters.
+    fn passing<'e>(
+        &'e self,
+        channel: &'e Channel,
+        admin: &'e SupplierAdmin,
+        events: impl IntoIterator<Item = Body> + 'e,
+    ) -> impl Iterator<Item = Arc<Event>> + 'e {
+        events.into_iter().filter_map(move |body| {
             let event = channel.event(body);
             let passes = both(
                 admin.operator,
@@ -215,19 +223,24 @@ impl ProxyConsumer {
                 || self.filters.passes(&event),
             );
             passes.then_some(event)
-        });
-        if !channel.has_store() {
-            passing.for_each(|event| channel.publish(&event));
-            return Ok(());
+        })
+    }
+
+    /// Waits before pulled events are published again; reports whether they may be. Holds neither the channel nor the
+    /// service meanwhile.
+    fn pause(&self) -> bool {
+        let Some(service) = self.service.upgrade() else {
+            return false;
+        };
+        let stops = service.keeper.as_ref();
+        let stops = stops.is_none_or(|keeper| keeper.is_closing());
+        let retry = service.settings.retry;
+        drop(service);
+        if stops || !self.is_connected() {
+            return false;
         }
-        let passing: Vec<_> = passing.collect();
-        match channel.keeper_of(&passing) {
-            Some(keeper) => channel.publish_kept(&keeper, &passing),
-            None => {
-                passing.iter().for_each(|event| channel.publish(event));
-                Ok(())
-            }
-        }
+        self.pulling.pause(retry);
+        true
     }
 
     pub(super) fn suspend(&self) -> Result<(), Refused> {
@@ -312,8 +325,32 @@ impl Pulls for ProxyConsumer {
 
     fn take(&self, events: Vec<Body>) {
         // Taken from the supplier: they go on though the proxy was disconnected or the channel filled up meanwhile.
-        if let Some(channel) = self.channel.upgrade() {
-            let _ = self.publish(&channel, events);
+        let (Some(channel), Some(admin)) = (self.channel.upgrade(), self.admin.upgrade()) else {
+            return;
+        };
+        let passing: Vec<_> = self.passing(&channel, &admin, events).collect();
+        drop((channel, admin));
+        // The supplier does not have them any more: what the store refuses is tried again, in smaller parts, until the
+        // store has room, or there is no connection any more.
+        let (mut rest, mut part) = (&passing[..], passing.len());
+        while !rest.is_empty() {
+            let Some(channel) = self.channel.upgrade() else {
+                return;
+            };
+            let (first, others) = rest.split_at(part.min(rest.len()));
+            let published = publish(&channel, first);
+            drop(channel);
+            match published {
+                Ok(()) => rest = others,
+                // Its encoding is at fault, and would be again.
+                Err(refused)
+                    if first.len() == 1 && refused.kind == SystemExceptionKind::BadParam =>
+                {
+                    rest = others
+                }
+                Err(_) if !self.pause() => return,
+                Err(_) => part = (part / 2).max(1),
+            }
         }
     }
 
@@ -323,6 +360,17 @@ impl Pulls for ProxyConsumer {
 
     fn pulling(&self) -> &Pulling {
         &self.pulling
+    }
+}
+
+/// Offers events to the consumers, after the store has those that it is to have.
+fn publish(channel: &Channel, events: &[Arc<Event>]) -> Result<(), SystemException> {
+    match channel.keeper_of(events) {
+        Some(keeper) => channel.publish_kept(&keeper, events),
+        None => {
+            events.iter().for_each(|event| channel.publish(event));
+            Ok(())
+        }
     }
 }
 

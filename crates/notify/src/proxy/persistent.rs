@@ -1,8 +1,10 @@
 //! Proxies that outlive the process.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use oxorb::{Any, Interface as _, ObjectRef, Orb, SystemException};
+use oxorb_delivery::Attributes;
 
 use super::link::{Phase, Refused};
 use super::{Form, ProxyConsumer, ProxySupplier, Style};
@@ -12,7 +14,7 @@ use crate::notify_store::{self, Common, Proxy};
 use crate::problem::GONE;
 use crate::quality::Owner as _;
 use crate::service::{Kind, Service};
-use crate::store::{Slip, own, reference_of};
+use crate::store::{own, reference_of};
 
 const FORMS: [Form; 4] = [Form::Event, Form::Any, Form::Structured, Form::Sequence];
 
@@ -123,10 +125,14 @@ impl ProxySupplier {
         lifetime.restore(orb, &row.lifetime_filter, &**service);
     }
 
-    /// Offers an event of the store, which the consumer wanted when it arrived.
-    pub(crate) fn offer_again(&self, event: &Arc<Event>, slip: Arc<Slip>, times: &Times) {
+    /// Counts an event of the store, which the consumer wanted when it arrived, and returns its attributes. The queue has
+    /// room for it after [`apply`](Self::apply).
+    pub(crate) fn owe(&self, event: &Event, times: &Times) -> Attributes {
         let attributes = self.attributes(event, times);
-        self.offer(event, Some(slip), &attributes);
+        self.owed.fetch_add(1, Ordering::Relaxed);
+        let octets = u64::from(attributes.octets);
+        self.owed_octets.fetch_add(octets, Ordering::Relaxed);
+        attributes
     }
 }
 

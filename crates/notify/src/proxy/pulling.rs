@@ -27,7 +27,7 @@ pub(super) trait Pulls: Send + Sync + 'static {
     /// Whether the supplier stays connected whatever happens to it.
     fn is_persistent(&self) -> bool;
 
-    /// Hands events over to the channel.
+    /// Hands events over to the channel; returns when it has them, or takes no more.
     fn take(&self, events: Vec<Body>);
 
     /// Ends the proxy; the supplier is not called.
@@ -68,7 +68,8 @@ impl Pulling {
         self.wake.notify_all();
     }
 
-    fn pause(&self, time: Duration) {
+    /// Waits for as long, or until the thread is woken.
+    pub(super) fn pause(&self, time: Duration) {
         let woken = self.woken.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self.wake.wait_timeout_while(woken, time, |woken| !*woken);
         let (mut woken, _) = waited.unwrap_or_else(PoisonError::into_inner);
@@ -83,9 +84,13 @@ fn run<P: Pulls>(proxy: &Weak<P>) {
         let Some((peer, service)) = proxy.supplier() else {
             return;
         };
+        let (batch, most) = (service.limits().batch, service.settings.failures);
+        let period = service.settings.pull_period;
+        // It may end while events wait for room.
+        drop(service);
         let mut idle = true;
         if proxy.may_pull() {
-            match pull(&peer, service.limits().batch) {
+            match pull(&peer, batch) {
                 Ok(events) => {
                     failures = 0;
                     idle = events.is_empty();
@@ -93,7 +98,6 @@ fn run<P: Pulls>(proxy: &Weak<P>) {
                 }
                 Err(failure) => {
                     failures += 1;
-                    let most = service.settings.failures;
                     let persistent = proxy.is_persistent();
                     if !persistent && (failure.is_gone() || most > 0 && failures >= most) {
                         return proxy.lose();
@@ -101,8 +105,6 @@ fn run<P: Pulls>(proxy: &Weak<P>) {
                 }
             }
         }
-        let period = service.settings.pull_period;
-        drop(service);
         if idle {
             proxy.pulling().pause(period);
         }

@@ -1,6 +1,6 @@
 //! Proxies to which consumers connect.
 
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, Weak};
 
 use oxorb::{CompletionStatus, Interface, Ref, SystemException, minor};
@@ -48,6 +48,10 @@ pub(crate) struct ProxySupplier {
     /// Priority and timeout of events that have none, as the properties say.
     priority: AtomicI64,
     timeout: AtomicI64,
+    /// Events of the store that the consumer had not got, and their octets: the queue takes all of them, though some were
+    /// on their way to the consumer and not in the queue when the service ended.
+    pub(super) owed: AtomicUsize,
+    pub(super) owed_octets: AtomicU64,
 }
 
 impl ProxySupplier {
@@ -93,6 +97,8 @@ impl ProxySupplier {
             pulled: Mutex::default(),
             priority: AtomicI64::new(0),
             timeout: AtomicI64::new(0),
+            owed: AtomicUsize::new(0),
+            owed_octets: AtomicU64::new(0),
             service: weak,
         });
         proxy.quality.belongs_to(proxy.me.clone());
@@ -185,6 +191,9 @@ impl ProxySupplier {
             _ => {
                 self.link.connect(peer, reconnect)?;
                 drop(outlet);
+                self.link.inform(&service, &self.me);
+                // The proxy stays, with what it owes.
+                return Ok(self.changed()?);
             }
         }
         self.link.inform(&service, &self.me);
@@ -230,8 +239,10 @@ impl ProxySupplier {
             false => 0,
         };
         Qos {
-            events: events.max(1),
-            octets: limits.queue_octets,
+            events: events.max(self.owed.load(Ordering::Relaxed)).max(1),
+            octets: limits
+                .queue_octets
+                .max(self.owed_octets.load(Ordering::Relaxed)),
             order: match values.get(Name::OrderPolicy) {
                 2 => Order::Priority,
                 3 => Order::Deadline,
@@ -276,7 +287,7 @@ impl ProxySupplier {
     }
 
     /// Returns the attributes with which this consumer gets an event.
-    pub(super) fn attributes(&self, event: &Event, times: &Times) -> Attributes {
+    pub(crate) fn attributes(&self, event: &Event, times: &Times) -> Attributes {
         let admin = self.admin.upgrade();
         let mapped = |own: &MappingSlot, of_admin: fn(&ConsumerAdmin) -> &MappingSlot| {
             let of_admin = || of_admin(admin.as_deref()?).map(event);

@@ -63,8 +63,14 @@ impl Service {
             })?;
         names.insert(name.to_owned(), id);
         drop(names);
-        if let Some(channel) = self.channels().get(&id).cloned() {
-            channel.set_name(name)?;
+        // Not with the list locked: a channel that ends leaves it.
+        let channel = self.channels().get(&id).cloned();
+        if let Some(channel) = channel {
+            let named = channel.set_name(name);
+            // Without its name it would not be found after a restart.
+            named.inspect_err(|_| {
+                let _ = channel.end();
+            })?;
         }
         made.ok_or(GONE)
     }
@@ -105,7 +111,7 @@ impl EventChannelFactory for Factory {
         if service.channels().len() >= service.limits().channels {
             return Err(too_many(minor::imp_limit::EVENT_CHANNELS).into());
         }
-        let channel = Channel::create(&service, service.next()?, values, administration)?;
+        let channel = Channel::create(&service, service.next()?, values, administration, 0)?;
         let made = crate::quality::Owner::changed(&*channel);
         made.inspect_err(|_| {
             let _ = channel.end();

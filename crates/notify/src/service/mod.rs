@@ -22,7 +22,7 @@ use crate::cos_notify_filter::{FilterFactoryRef, FilterRef, MappingFilterRef};
 use crate::filter::{FilterObject, Home};
 use crate::problem::{GONE, too_many};
 use crate::properties::Support;
-use crate::store::Keeper;
+use crate::store::{Ids, Keeper};
 use crate::{Error, Limits, Settings};
 
 pub(crate) use crate::kind::Kind;
@@ -138,9 +138,18 @@ impl Service {
         orb.start_thread(purpose, name, work).map_err(|_| none)
     }
 
+    /// Whether what a store holds is being made anew: no limit ends what was admitted before.
+    pub(crate) fn is_restoring(&self) -> bool {
+        let keeper = self.keeper.as_ref();
+        keeper.is_some_and(|keeper| keeper.is_restoring())
+    }
+
     /// Counts another supplier that is pulled from, unless there are as many as may be.
     pub(crate) fn begin_pulling(&self) -> bool {
-        let most = self.limits().pulled_suppliers;
+        let most = match self.is_restoring() {
+            true => usize::MAX,
+            false => self.limits().pulled_suppliers,
+        };
         let more = |pulling: usize| (pulling < most).then_some(pulling + 1);
         let counted = self
             .pulling
@@ -176,11 +185,12 @@ impl Service {
         }
     }
 
-    /// Returns when all that was removed from the store is, for an operation that ends something.
+    /// Returns when all that was removed from the store is, for an operation that ends something. PERSIST_STORE while the
+    /// service ends: nothing is removed any more.
     pub(crate) fn flush(&self) -> Result<(), SystemException> {
         match &self.keeper {
-            Some(keeper) if !keeper.is_closing() => keeper.flush(),
-            _ => Ok(()),
+            Some(keeper) => keeper.flush(),
+            None => Ok(()),
         }
     }
 
@@ -191,24 +201,25 @@ impl Service {
             .last
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
         let id = last.map_err(|_| too_many(minor::imp_limit::EVENT_PROXIES))? + 1;
-        self.reserve("last", id)?;
+        self.reserve(Ids::Objects, id)?;
         Ok(id)
     }
 
-    fn reserve(&self, what: &'static str, id: i32) -> Result<(), SystemException> {
+    fn reserve(&self, ids: Ids, id: i32) -> Result<(), SystemException> {
         match &self.keeper {
-            Some(keeper) => keeper.reserve(what, id),
+            Some(keeper) => keeper.reserve(ids, id),
             None => Ok(()),
         }
     }
 
-    /// Starts the threads of a channel.
+    /// Starts the threads of a channel, which had as many connected proxies in the store.
     pub(crate) fn dispatcher<E: Clone + Send + 'static>(
         &self,
+        stored_proxies: usize,
     ) -> Result<Dispatcher<E>, SystemException> {
         let plan = Plan {
             name: "oxorb-events".to_owned(),
-            outlets: self.limits().proxies,
+            outlets: self.limits().proxies.max(stored_proxies),
             timers: Some(self.timers.clone()),
             ..Plan::lanes([LanePlan {
                 threads: self.settings.threads.max(1),
@@ -264,7 +275,7 @@ impl Service {
             .last_filter
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
         let id = last.map_err(|_| full)? + 1;
-        self.reserve("last filter", id)?;
+        self.reserve(Ids::Filters, id)?;
         let mapping = default.is_some();
         let filter = Arc::new(FilterObject::new(&self.home(), id, grammar, default));
         filters.insert(id, Arc::clone(&filter));

@@ -1,6 +1,7 @@
 //! Making anew what a store holds.
 
 use std::collections::{BTreeMap, HashSet};
+use std::fmt::Display;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -41,9 +42,16 @@ struct Made {
 impl Service {
     /// Makes filters, channels, admins and proxies of the store anew, under the same ids, connects them as they were, and
     /// offers again what was not delivered. What belongs to nothing any more is removed.
-    pub(crate) fn restore(self: &Arc<Self>, orb: &Orb, mut contents: Contents) {
+    ///
+    /// # Errors
+    /// What could not be made anew, and why. Nothing of it is removed.
+    pub(crate) fn restore(
+        self: &Arc<Self>,
+        orb: &Orb,
+        mut contents: Contents,
+    ) -> Result<(), String> {
         let Some(keeper) = &self.keeper else {
-            return;
+            return Ok(());
         };
         let given = |kinds: fn(u8) -> bool| {
             let ids = contents
@@ -58,10 +66,10 @@ impl Service {
         self.last_filter.store(filters, Ordering::Relaxed);
 
         let mut made = Made::default();
-        self.restore_filters(orb, &contents.objects, &mut made);
-        self.restore_channels(orb, &contents.objects, &mut made);
-        self.restore_admins(orb, &contents.objects, &mut made);
-        self.restore_proxies(orb, &mut contents, &mut made);
+        self.restore_filters(orb, &contents.objects, &mut made)?;
+        self.restore_channels(orb, &contents.objects, &mut made)?;
+        self.restore_admins(orb, &contents.objects, &mut made)?;
+        self.restore_proxies(orb, &mut contents, &mut made)?;
         self.restore_callbacks(orb, &contents.objects, &mut made);
         for (place, _) in &contents.objects {
             if !made.objects.contains(place) {
@@ -69,6 +77,7 @@ impl Service {
             }
         }
         keeper.restored();
+        Ok(())
     }
 
     fn restore_filters(
@@ -76,20 +85,23 @@ impl Service {
         orb: &Orb,
         objects: &[((u8, i32), Vec<u8>)],
         made: &mut Made,
-    ) {
+    ) -> Result<(), String> {
         let used = used_filters(self, orb, objects);
         for (id, row) in Rows::<rows::Filter>::of(orb, objects, Kind::Filter).0 {
-            let maps = row.maps;
-            let filter = FilterObject::restore(&self.home(), id, row);
-            let Some(filter) = filter.filter(|_| used.contains(&id)) else {
+            if !used.contains(&id) {
                 continue;
-            };
-            let filter = Arc::new(filter);
-            if filter.keep().is_ok() && self.serve_filter(id, maps, Arc::clone(&filter)).is_ok() {
-                self.filters().insert(id, filter);
-                made.objects.insert((Kind::Filter as u8, id));
             }
+            let maps = row.maps;
+            let filter = FilterObject::restore(&self.home(), id, row).map(Arc::new);
+            let filter = filter.ok_or("this version does not know its grammar");
+            let filter = filter.map_err(not_made("filter", id))?;
+            filter.keep().map_err(not_made("filter", id))?;
+            let served = self.serve_filter(id, maps, Arc::clone(&filter));
+            served.map_err(not_made("filter", id))?;
+            self.filters().insert(id, filter);
+            made.objects.insert((Kind::Filter as u8, id));
         }
+        Ok(())
     }
 
     fn restore_channels(
@@ -97,13 +109,14 @@ impl Service {
         orb: &Orb,
         objects: &[((u8, i32), Vec<u8>)],
         made: &mut Made,
-    ) {
+    ) -> Result<(), String> {
+        // Of all channels together: what one has is known with its admins only.
+        let proxies = Rows::<rows::Proxy>::of(orb, objects, Kind::Proxy).0.len();
         for (id, row) in Rows::<rows::Channel>::of(orb, objects, Kind::Channel).0 {
             let values = self.values(Level::Channel, &row.qos);
             let administration = self.values(Level::Administration, &row.administration);
-            let Ok(channel) = Channel::create(self, id, values, administration) else {
-                continue;
-            };
+            let channel = Channel::create(self, id, values, administration, proxies);
+            let channel = channel.map_err(not_made("channel", id))?;
             if !row.name.is_empty() {
                 let _ = channel.set_name(&row.name);
                 self.names().insert(row.name, id);
@@ -111,6 +124,7 @@ impl Service {
             made.objects.insert((Kind::Channel as u8, id));
             made.channels.insert(id, channel);
         }
+        Ok(())
     }
 
     /// Returns the values of properties; what this service does not support any more falls back to its default.
@@ -127,18 +141,25 @@ impl Service {
         orb: &Orb,
         objects: &[((u8, i32), Vec<u8>)],
         made: &mut Made,
-    ) {
+    ) -> Result<(), String> {
         for (id, row) in Rows::<rows::Admin>::of(orb, objects, Kind::Admin).0 {
-            let channel = made.channels.get(&row.channel);
-            let restored = channel.map(|channel| channel.restore_admin(self, orb, id, &row));
-            if let Some(Ok(())) = restored {
-                made.objects.insert((Kind::Admin as u8, id));
-            }
+            let Some(channel) = made.channels.get(&row.channel) else {
+                continue;
+            };
+            let restored = channel.restore_admin(self, orb, id, &row);
+            restored.map_err(not_made("admin", id))?;
+            made.objects.insert((Kind::Admin as u8, id));
         }
+        Ok(())
     }
 
     /// Consumers first, with the events that they have not got; then suppliers, whose events come after these.
-    fn restore_proxies(self: &Arc<Self>, orb: &Orb, contents: &mut Contents, made: &mut Made) {
+    fn restore_proxies(
+        self: &Arc<Self>,
+        orb: &Orb,
+        contents: &mut Contents,
+        made: &mut Made,
+    ) -> Result<(), String> {
         let rows = Rows::<rows::Proxy>::of(orb, &contents.objects, Kind::Proxy).0;
         let (consumers, suppliers): (Vec<_>, Vec<_>) =
             rows.into_iter().partition(|(_, row)| row.consumers);
@@ -150,10 +171,10 @@ impl Service {
             let Some((channel, admin)) = found else {
                 continue;
             };
-            if let Ok(proxy) = ProxySupplier::restore(self, &admin, orb, id, &row) {
-                made.objects.insert((Kind::Proxy as u8, id));
-                made.consumers.insert(id, (channel, proxy));
-            }
+            let proxy = ProxySupplier::restore(self, &admin, orb, id, &row);
+            let proxy = proxy.map_err(not_made("proxy", id))?;
+            made.objects.insert((Kind::Proxy as u8, id));
+            made.consumers.insert(id, (channel, proxy));
         }
         self.offer_again(contents, made);
         for (id, row) in suppliers {
@@ -161,14 +182,16 @@ impl Service {
             let Some(admin) = channels.find_map(|channel| channel.supplier_admin(row.admin)) else {
                 continue;
             };
-            if ProxyConsumer::restore(self, &admin, orb, id, &row).is_ok() {
-                made.objects.insert((Kind::Proxy as u8, id));
-            }
+            let proxy = ProxyConsumer::restore(self, &admin, orb, id, &row);
+            proxy.map_err(not_made("proxy", id))?;
+            made.objects.insert((Kind::Proxy as u8, id));
         }
+        Ok(())
     }
 
     fn offer_again(&self, contents: &mut Contents, made: &Made) {
         let mut events: BTreeMap<u64, Arc<Event>> = BTreeMap::new();
+        let mut again = Vec::new();
         for (proxy, number) in std::mem::take(&mut contents.slips) {
             let Some(left) = contents.events.get(&number) else {
                 self.discard(Change::NoSlip(proxy, number));
@@ -191,7 +214,13 @@ impl Service {
             events.insert(number, Arc::clone(&event));
             let now = channel.dispatcher.plan().clock.now();
             let times = Times::new(now).of_arrival(left.arrival);
-            proxy.offer_again(&event, slip, &times);
+            let attributes = proxy.owe(&event, &times);
+            again.push((proxy, event, slip, attributes));
+        }
+        // More may be owed than a queue usually takes.
+        made.consumers.values().for_each(|(_, proxy)| proxy.apply());
+        for (proxy, event, slip, attributes) in again {
+            proxy.offer(&event, Some(slip), &attributes);
         }
     }
 
@@ -216,6 +245,15 @@ impl Service {
         if let Some(keeper) = &self.keeper {
             keeper.discard(change);
         }
+    }
+}
+
+/// Returns the reason for which a service does not start, for an object that was not made anew.
+fn not_made<E: Display>(what: &str, id: i32) -> impl Fn(E) -> String {
+    move |why| {
+        format!(
+            "its {what} {id} cannot be made anew: {why}; nothing was removed, and a later start finds all of it"
+        )
     }
 }
 

@@ -18,8 +18,11 @@ use crate::problem::too_many;
 /// Ids that are reserved with one write, so that none is given twice although a service was killed.
 const IDS: i32 = 1024;
 
-/// Octets that an event takes in the store besides its own: two keys, a slip, and what pages waste.
-const OVERHEAD: u64 = 128;
+/// Octets that an event takes in the store besides its own: two keys, and what pages waste.
+const OVERHEAD: u64 = 104;
+
+/// Octets that a slip takes in the store.
+const SLIP: u64 = 24;
 
 /// Store of a service that runs.
 pub(crate) struct Keeper {
@@ -32,8 +35,11 @@ pub(crate) struct Keeper {
     patience: Duration,
     /// Most octets of events, and those that there are.
     most: u64,
-    octets: AtomicU64,
+    octets: Arc<AtomicU64>,
     next: AtomicU64,
+    /// Last ids that are reserved, of objects and of filters. Held while a run of them is written: a later run is written
+    /// later.
+    reserved: Mutex<[i32; 2]>,
     /// What was stored is being made anew: nothing is written.
     restoring: AtomicBool,
     /// The service ends: what is left stays for the next one.
@@ -88,8 +94,9 @@ impl Keeper {
             me: Weak::clone(me),
             patience,
             most,
-            octets: AtomicU64::new(0),
+            octets: Arc::new(AtomicU64::new(0)),
             next: AtomicU64::new(0),
+            reserved: Mutex::default(),
             restoring: AtomicBool::new(true),
             closing: AtomicBool::new(false),
             failure,
@@ -136,7 +143,7 @@ impl Keeper {
                     self.writer.later(Change::NoEvent(number));
                     continue;
                 };
-                let octets = octets.len() as u64 + OVERHEAD;
+                let octets = octets_with(octets.len(), left);
                 self.octets.fetch_add(octets, Ordering::Relaxed);
                 let kept = self.kept(number, octets, left);
                 events.insert(number, Left { kept, arrival, any });
@@ -145,7 +152,7 @@ impl Keeper {
                 objects,
                 events,
                 slips,
-                last: (last("last")?, last("last filter")?),
+                last: (last(Ids::Objects.key())?, last(Ids::Filters.key())?),
             })
         })
     }
@@ -172,26 +179,35 @@ impl Keeper {
         }
     }
 
+    /// Whether what was stored is being made anew: it was admitted once, whatever the limits are now.
+    pub(crate) fn is_restoring(&self) -> bool {
+        self.restoring.load(Ordering::Acquire)
+    }
+
     pub(crate) fn is_closing(&self) -> bool {
         self.closing.load(Ordering::Acquire)
     }
 
     fn is_quiet(&self) -> bool {
-        self.restoring.load(Ordering::Acquire) || self.is_closing()
+        self.is_restoring() || self.is_closing()
     }
 
-    /// Reserves a run of ids with its first one; others are reserved already.
-    pub(crate) fn reserve(&self, what: &'static str, id: i32) -> Result<(), SystemException> {
-        if id % IDS != 1 {
-            return Ok(());
+    /// Reserves an id together with the ones that follow, unless it is reserved already.
+    pub(crate) fn reserve(&self, ids: Ids, id: i32) -> Result<(), SystemException> {
+        let reserved = self.reserved.lock();
+        let mut reserved = reserved.unwrap_or_else(PoisonError::into_inner);
+        let last = &mut reserved[ids as usize];
+        if id > *last {
+            let until = id.saturating_add(IDS - 1);
+            self.make(vec![Change::Meta(ids.key(), until as u64)])?;
+            *last = until;
         }
-        let until = id.saturating_add(IDS - 1);
-        self.make(vec![Change::Meta(what, until as u64)])
+        Ok(())
     }
 
     /// Writes an object; returns when it is on disk.
     pub(crate) fn put(&self, kind: u8, id: i32, row: &Any) -> Result<(), SystemException> {
-        if self.restoring.load(Ordering::Acquire) {
+        if self.is_restoring() {
             return Ok(());
         }
         let octets = super::octets_of(row)?;
@@ -223,13 +239,15 @@ impl Keeper {
     ) -> Result<Vec<Arc<Kept>>, SystemException> {
         let mut changes = Vec::with_capacity(events.len());
         let mut kept = Vec::with_capacity(events.len());
+        let mut owing = Vec::with_capacity(events.len());
         let mut sum = 0;
         for (any, proxies) in events {
             let encoded = super::octets_of(&any)?;
-            let octets = encoded.len() as u64 + OVERHEAD;
+            let octets = octets_with(encoded.len(), proxies.len());
             sum += octets;
             let number = self.next.fetch_add(1, Ordering::Relaxed);
             kept.push(self.kept(number, octets, proxies.len()));
+            owing.push(proxies.clone());
             changes.push(Change::Event {
                 number,
                 arrival,
@@ -246,10 +264,30 @@ impl Keeper {
         match self.make(changes) {
             Ok(()) => Ok(kept),
             Err(exception) => {
-                self.octets.fetch_sub(sum, Ordering::Relaxed);
+                let reserved = Reserved {
+                    octets: sum,
+                    of: Arc::clone(&self.octets),
+                };
+                if exception.completed == CompletionStatus::Maybe {
+                    self.undo(&kept, &owing, reserved);
+                }
                 Err(exception)
             }
         }
+    }
+
+    /// Removes events that may be written later, although their supplier was told that they are not: the changes are made
+    /// in order. Their octets count until then.
+    fn undo(&self, kept: &[Arc<Kept>], owing: &[Vec<i32>], reserved: Reserved) {
+        for (kept, proxies) in kept.iter().zip(owing) {
+            for proxy in proxies {
+                self.writer.later(Change::NoSlip(*proxy, kept.number));
+            }
+            self.writer.later(Change::NoEvent(kept.number));
+        }
+        self.writer.later(Change::Release {
+            _reserved: reserved,
+        });
     }
 
     pub(super) fn settle(&self, proxy: i32, kept: &Kept, last: bool) {
@@ -293,6 +331,48 @@ impl Keeper {
             )),
         }
     }
+}
+
+impl Drop for Keeper {
+    /// Ends the thread and closes the file, also after a start that failed.
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Ids that are given in runs, each run with one write.
+#[derive(Clone, Copy)]
+pub(crate) enum Ids {
+    /// Channels, admins and proxies.
+    Objects,
+    Filters,
+}
+
+impl Ids {
+    /// Row of the last one that may have been given.
+    fn key(self) -> &'static str {
+        match self {
+            Ids::Objects => "last",
+            Ids::Filters => "last filter",
+        }
+    }
+}
+
+/// Octets that count against the store until this is dropped.
+pub(crate) struct Reserved {
+    octets: u64,
+    of: Arc<AtomicU64>,
+}
+
+impl Drop for Reserved {
+    fn drop(&mut self) {
+        self.of.fetch_sub(self.octets, Ordering::Relaxed);
+    }
+}
+
+/// Returns the octets with which an event counts that so many proxies owe.
+fn octets_with(own: usize, proxies: usize) -> u64 {
+    own as u64 + OVERHEAD + proxies as u64 * SLIP
 }
 
 fn note(failure: &Mutex<Option<Arc<redb::Error>>>, error: &Arc<redb::Error>) {

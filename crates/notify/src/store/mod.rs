@@ -24,7 +24,7 @@ use redb::{ReadableDatabase as _, TableDefinition};
 
 use crate::Error;
 
-pub(crate) use keeper::{Contents, Keeper};
+pub(crate) use keeper::{Contents, Ids, Keeper};
 pub(crate) use record::{Row, octets_of, own, reference_of};
 pub(crate) use saved::Saved;
 pub(crate) use slip::{Item, Slip};

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use oxorb_store::Database;
 
+use super::keeper::Reserved;
 use super::{EVENTS, META, OBJECTS, SLIPS};
 
 /// Time for which changes that nobody waits for are gathered.
@@ -29,6 +30,10 @@ pub(crate) enum Change {
     NoSlip(i32, u64),
     NoEvent(u64),
     Meta(&'static str, u64),
+    /// Gives octets back once all changes before are made.
+    Release {
+        _reserved: Reserved,
+    },
 }
 
 /// Answer to a change: why nothing was changed.
@@ -188,6 +193,8 @@ fn commit(database: &redb::Database, jobs: &[Job]) -> Result<(), redb::Error> {
                 Change::Meta(what, number) => {
                     write.open_table(META)?.insert(*what, number)?;
                 }
+                // When this is dropped.
+                Change::Release { .. } => {}
             }
         }
     }

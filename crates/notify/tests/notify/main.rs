@@ -2,6 +2,7 @@
 
 mod fronts;
 mod limits;
+mod losses;
 mod peers;
 mod persistent;
 mod properties;

@@ -20,22 +20,22 @@ use crate::peers::{Heard, PATIENCE, peer};
 use crate::structured::{event, property};
 
 /// A service on a store, at a port that it has again after a restart.
-struct Stored {
-    file: PathBuf,
+pub(crate) struct Stored {
+    pub(crate) file: PathBuf,
     orb: Orb,
-    service: NotifyService,
+    pub(crate) service: NotifyService,
     port: u16,
 }
 
 impl Stored {
-    fn new(name: &str, settings: Settings) -> Stored {
+    pub(crate) fn new(name: &str, settings: Settings) -> Stored {
         let name = format!("oxorb-notify-{}-{name}.redb", std::process::id());
         let file = std::env::temp_dir().join(name);
         let _ = std::fs::remove_file(&file);
         Stored::at(&file, 0, settings)
     }
 
-    fn at(file: &Path, port: u16, settings: Settings) -> Stored {
+    pub(crate) fn at(file: &Path, port: u16, settings: Settings) -> Stored {
         let listen = format!("iiop://127.0.0.1:{port}");
         let orb = Orb::builder().listen(&listen).build().unwrap();
         let store = Store::open(file).unwrap();
@@ -50,13 +50,13 @@ impl Stored {
         }
     }
 
-    fn restart(self, settings: Settings) -> Stored {
+    pub(crate) fn restart(self, settings: Settings) -> Stored {
         let (file, port) = (self.file.clone(), self.port);
         drop(self);
         Stored::at(&file, port, settings)
     }
 
-    fn channel(&self, client: &Orb) -> EventChannelRef {
+    pub(crate) fn channel(&self, client: &Orb) -> EventChannelRef {
         let made = self.service.channel_named("kept", &kept(), &[]).unwrap();
         client.resolve(&made.to_ior()).unwrap()
     }
@@ -69,18 +69,18 @@ impl Drop for Stored {
 }
 
 /// Properties of a channel of which nothing is lost.
-fn kept() -> Vec<Property> {
+pub(crate) fn kept() -> Vec<Property> {
     vec![
         property("ConnectionReliability", Any::new(1_i16)),
         property("EventReliability", Any::new(1_i16)),
     ]
 }
 
-fn client() -> Orb {
+pub(crate) fn client() -> Orb {
     Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap()
 }
 
-fn source(channel: &EventChannelRef) -> StructuredProxyPushConsumerRef {
+pub(crate) fn source(channel: &EventChannelRef) -> StructuredProxyPushConsumerRef {
     let admin = channel.default_supplier_admin().unwrap().unwrap();
     let form = ClientType::StructuredEvent;
     let (proxy, _) = admin.obtain_notification_push_consumer(form).unwrap();
@@ -89,7 +89,7 @@ fn source(channel: &EventChannelRef) -> StructuredProxyPushConsumerRef {
     proxy
 }
 
-fn sink(
+pub(crate) fn sink(
     client: &Orb,
     channel: &EventChannelRef,
 ) -> (StructuredProxyPushSupplierRef, Receiver<Heard>) {
@@ -104,7 +104,7 @@ fn sink(
     (proxy, heard)
 }
 
-fn next_event(heard: &Receiver<Heard>) -> StructuredEvent {
+pub(crate) fn next_event(heard: &Receiver<Heard>) -> StructuredEvent {
     loop {
         match heard.recv_timeout(PATIENCE).expect("an event") {
             Heard::Structured(event) => return event,

@@ -1,4 +1,4 @@
-//! One round: the high pair and the low ones, on one CPU.
+//! A round of the high pair and the low ones, on one CPU.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,10 +19,10 @@ const THREADS: usize = 8;
 /// Events that wait for a low consumer before its supplier waits.
 const QUEUE: usize = 64;
 
-/// What is not delivered by then never will be.
+/// Time after which an event that waits is lost.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What is done in a round.
+/// Pairs and rates of a round.
 pub(super) struct Load {
     pub(super) lows: usize,
     pub(super) duration: Duration,
@@ -32,10 +32,10 @@ pub(super) struct Load {
     pub(super) cpu: usize,
 }
 
-/// What rounds gave.
+/// Results of rounds.
 #[derive(Default)]
 pub(super) struct Seen {
-    /// From the push to the consumer, in nanoseconds.
+    /// Times from the push to the consumer, in nanoseconds.
     pub(super) latencies: Vec<u64>,
     /// Events that low consumers got.
     pub(super) lows: u64,

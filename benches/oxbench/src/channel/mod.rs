@@ -34,7 +34,7 @@ pub(crate) struct Options {
     #[arg(long, value_delimiter = ',', default_values_t = [1, 10, 100, 1_000])]
     lows: Vec<usize>,
 
-    /// How long each point is measured, over all rounds, in seconds
+    /// Seconds for which each point is measured, over all rounds
     #[arg(long, default_value_t = 30)]
     seconds: u32,
 
@@ -62,7 +62,7 @@ pub(crate) struct Options {
     output: CheckedOutput,
 }
 
-/// In the order in which a first round takes them.
+/// Strategies in the order in which a first round takes them.
 const STRATEGIES: [Strategy; 2] = [Strategy::RMS, Strategy::MUF];
 
 /// Measures and reports.

@@ -46,7 +46,7 @@ pub(crate) struct Report {
     pub(crate) points: Vec<Point>,
 }
 
-/// One strategy with one number of low pairs.
+/// Result of one strategy with one number of low pairs.
 #[derive(Debug, Serialize)]
 pub(crate) struct Point {
     pub(crate) version: Version,

@@ -38,13 +38,11 @@ pub fn listen_points(points: &[IiopEndpoint]) -> Vec<u8> {
 pub fn parse_listen_points(data: &[u8]) -> Result<Vec<IiopEndpoint>, Malformed> {
     let mut d = Decoder::encapsulated(data, Dialect::GIOP_1_2)?;
     let count = d.length(None, MIN_POINT)?;
-    if count > MAX_LISTEN_POINTS {
-        return Err(Malformed::Limit {
-            what: "number of listening points in an offer of a bidirectional connection",
-            size: count as u64,
-            limit: MAX_LISTEN_POINTS as u64,
-        });
-    }
+    limit(
+        "number of listening points in an offer of a bidirectional connection",
+        count,
+        MAX_LISTEN_POINTS,
+    )?;
     let mut points = Vec::with_capacity(count);
     for _ in 0..count {
         points.push(IiopEndpoint {
@@ -54,6 +52,75 @@ pub fn parse_listen_points(data: &[u8]) -> Result<Vec<IiopEndpoint>, Malformed> 
     }
     Ok(points)
 }
+
+/// Most addresses in an offer that are none of TCP: each is looked at.
+pub const MAX_LISTEN_ADDRESSES: usize = 16;
+
+/// Most octets of one address in an offer: the longest path of a UNIX socket, its identity, and sizes beside.
+pub const MAX_LISTEN_ADDRESS: usize = 512;
+
+/// The data of OxORB's own service context: addresses at which the sender listens, other than hosts and ports of TCP. The
+/// text of each is canonical, `SCHEME:PLACE|IDENTITY` (`unix:/run/bank|uid=..`). A sequence of strings in an encapsulation.
+///
+/// ```
+/// use oxorb_object::{listen_addresses, parse_listen_addresses};
+///
+/// let data = listen_addresses(&["unix:/run/bank"]);
+/// assert_eq!(parse_listen_addresses(&data)?, ["unix:/run/bank"]);
+/// # Ok::<(), oxorb_object::Malformed>(())
+/// ```
+pub fn listen_addresses(addresses: &[impl AsRef<str>]) -> Vec<u8> {
+    let mut e = Encoder::new(Vec::new(), PUBLISHED, Dialect::GIOP_1_2);
+    e.boolean(PUBLISHED.flag());
+    e.ulong(addresses.len() as u32);
+    for address in addresses {
+        let address = address.as_ref().as_bytes();
+        e.ulong(address.len() as u32 + 1);
+        e.copy_octets(address);
+        e.octet(0);
+    }
+    e.finish().to_vec()
+}
+
+/// Reads the data of OxORB's own service context of listening addresses.
+///
+/// # Errors
+/// [`Malformed`] when it is malformed, or names more than [`MAX_LISTEN_ADDRESSES`], or one of more than
+/// [`MAX_LISTEN_ADDRESS`] octets.
+pub fn parse_listen_addresses(data: &[u8]) -> Result<Vec<String>, Malformed> {
+    let mut d = Decoder::encapsulated(data, Dialect::GIOP_1_2)?;
+    let count = d.length(None, MIN_ADDRESS)?;
+    limit(
+        "number of addresses in an offer of a bidirectional connection",
+        count,
+        MAX_LISTEN_ADDRESSES,
+    )?;
+    let mut addresses = Vec::with_capacity(count);
+    for _ in 0..count {
+        let address = d.string()?;
+        limit(
+            "octets of an address in an offer of a bidirectional connection",
+            address.len(),
+            MAX_LISTEN_ADDRESS,
+        )?;
+        addresses.push(address.into_owned());
+    }
+    Ok(addresses)
+}
+
+fn limit(what: &'static str, size: usize, limit: usize) -> Result<(), Malformed> {
+    match size <= limit {
+        true => Ok(()),
+        false => Err(Malformed::Limit {
+            what,
+            size: size as u64,
+            limit: limit as u64,
+        }),
+    }
+}
+
+/// Octets of the smallest address: the length of an empty string, and its end.
+const MIN_ADDRESS: usize = 5;
 
 /// Octets of the smallest listening point: an empty host and a port.
 const MIN_POINT: usize = 8;
@@ -89,5 +156,25 @@ mod tests {
         ));
         assert!(parse_listen_points(&offer[..20]).is_err());
         assert!(parse_listen_points(&[]).is_err());
+    }
+
+    #[test]
+    fn addresses_are_bounded_in_number_and_length() {
+        let all = vec!["unix:/s"; MAX_LISTEN_ADDRESSES];
+        let offer = listen_addresses(&all);
+        assert_eq!(parse_listen_addresses(&offer).unwrap(), all);
+        for length in 0..offer.len() {
+            assert!(parse_listen_addresses(&offer[..length]).is_err());
+        }
+        let size = |offer: &[u8]| match parse_listen_addresses(offer) {
+            Err(Malformed::Limit { size, .. }) => size,
+            other => panic!("{other:?}"),
+        };
+        let many = listen_addresses(&vec![""; MAX_LISTEN_ADDRESSES + 1]);
+        assert_eq!(size(&many), MAX_LISTEN_ADDRESSES as u64 + 1);
+        let long = listen_addresses(&["x".repeat(MAX_LISTEN_ADDRESS + 1)]);
+        assert_eq!(size(&long), MAX_LISTEN_ADDRESS as u64 + 1);
+        // A count without addresses.
+        assert!(parse_listen_addresses(&[1, 0, 0, 0, 64, 0, 0, 0]).is_err());
     }
 }

@@ -28,6 +28,9 @@ pub mod context_id {
     pub const RT_CORBA_PRIORITY_RANGE: u32 = 11;
     /// Quality of service of the request, as OxORB has it: see [`Qos`](crate::Qos). "OXO" and 1.
     pub const RIOP: u32 = 0x4f58_4f01;
+    /// Listening addresses of a bidirectional client that are none of TCP, as OxORB has them: see
+    /// [`listen_addresses`](crate::listen_addresses). "OXO" and 2.
+    pub const OXORB_LISTEN: u32 = 0x4f58_4f02;
     /// Text that explains a system exception.
     pub const EXCEPTION_DETAIL_MESSAGE: u32 = 14;
 
@@ -53,6 +56,7 @@ pub mod context_id {
             16 => "ActivityService",
             17 => "RMICustomMaxStreamFormat",
             0x4f58_4f01 => "OxORB RIOP",
+            0x4f58_4f02 => "OxORB listening addresses",
             0x5441_0005 => "TAO REP_NWPRIORITY",
             0x4a41_4301 => "JacORB padding",
             0x4a41_4302 => "JacORB proxy",

@@ -40,7 +40,10 @@ mod system_exception;
 mod url;
 mod version;
 
-pub use bidirectional::{MAX_LISTEN_POINTS, listen_points, parse_listen_points};
+pub use bidirectional::{
+    MAX_LISTEN_ADDRESS, MAX_LISTEN_ADDRESSES, MAX_LISTEN_POINTS, listen_addresses, listen_points,
+    parse_listen_addresses, parse_listen_points,
+};
 pub use code_sets::{CodeSetComponent, CodeSetComponentInfo, CodeSetContext};
 pub use components::TaggedComponent;
 pub use context::{MAX_CONTEXTS, ServiceContext, ServiceContexts, context_id, write_contexts};

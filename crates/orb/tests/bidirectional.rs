@@ -7,17 +7,21 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 use std::time::Duration;
 
+use common::child::{self, Child};
 use common::fake::{FakeServer, Received};
 use common::peer::{Peer, from_another_address, kind};
-use common::transport::{anywhere_with, listening, url, wire};
+use common::transport::{
+    anywhere, anywhere_with, free_place, is_memory, is_tcp, listening, url, wire,
+};
 use common::*;
 use oxorb::__gen::{Op, decode_ref, encode_ref};
-use oxorb::transport::tcp;
+use oxorb::transport::{Address, tcp};
 use oxorb::{
     Bidirectional, ClientConnections, CompletionStatus, Concurrency, Incident, Interface,
     ObjectRef, Orb, Outcome, Policies, Servant, SystemException, SystemExceptionKind, Upcall,
 };
 use oxorb_giop::MessageType;
+use oxorb_object::ServiceContext;
 use oxorb_rt::Priority;
 use oxorb_testkit::watchdog;
 
@@ -31,9 +35,51 @@ static TELL_KEPT: Op = Op::twoway("tell_kept");
 /// Longer than a thread of a lane stays with a silent connection.
 const REST: Duration = Duration::from_millis(20);
 
-/// Where nobody can connect to: what a client behind NAT publishes.
-fn behind_nat() -> String {
-    anywhere_with("hostname_in_ior=behind-nat.invalid")
+/// A place where nobody can connect to, of a client behind NAT, or whose socket has no file: in memory alone, anybody can.
+struct Hidden {
+    endpoint: String,
+    file: Option<String>,
+}
+
+impl Hidden {
+    fn new() -> Hidden {
+        if is_tcp() {
+            let endpoint = anywhere_with("hostname_in_ior=behind-nat.invalid");
+            return Hidden {
+                endpoint,
+                file: None,
+            };
+        }
+        let place = free_place();
+        let file = (!is_memory()).then(|| place.address.name().to_owned());
+        Hidden {
+            endpoint: place.endpoint,
+            file,
+        }
+    }
+
+    /// A client that listens there by now.
+    fn client(&self, offer: &str) -> Orb {
+        let builder = common::transport::builder()
+            .listen(&self.endpoint)
+            .setting("OfferBiDirectionalGIOP", offer)
+            .round_trip_timeout(LONG);
+        let client = builder.build().unwrap();
+        Player::start(&client);
+        if let Some(file) = &self.file {
+            std::fs::remove_file(file).unwrap();
+        }
+        client
+    }
+
+    /// The place that the system has chosen for an object that is there, for the next client.
+    fn again(mut self, object: &ObjectRef) -> Hidden {
+        if is_tcp() {
+            let port = format!(":{}/", port(&address(object)));
+            self.endpoint = self.endpoint.replace(":0/", &port);
+        }
+        self
+    }
 }
 
 /// Calls back.
@@ -153,12 +199,7 @@ fn number(at: &ObjectRef, op: &'static Op) -> Result<i64, SystemException> {
 }
 
 fn hidden_client(offer: &str) -> Orb {
-    common::transport::builder()
-        .listen(&behind_nat())
-        .setting("OfferBiDirectionalGIOP", offer)
-        .round_trip_timeout(LONG)
-        .build()
-        .unwrap()
+    Hidden::new().client(offer)
 }
 
 fn accepting(concurrency: Concurrency, accept: &str) -> Orb {
@@ -178,7 +219,7 @@ fn both(server: &Orb, client: &Orb) -> (ObjectRef, ObjectRef, Arc<Player>) {
 
 #[test]
 fn a_client_that_cannot_be_reached_is_called_back() {
-    only_over!(IIOP, "clients offer host and port of GIOP");
+    only_over!(GIOP, "what is offered are addresses of GIOP");
     let _guard = watchdog(2 * LONG);
     for concurrency in EVERY_CONCURRENCY {
         let server = accepting(concurrency, "1");
@@ -191,6 +232,7 @@ fn a_client_that_cannot_be_reached_is_called_back() {
             thread::sleep(Duration::from_millis(1));
         }
         assert_eq!(server.connection_statistics().open, 1, "one connection");
+        assert_eq!(client.connection_statistics().accepted, 0, "the client's");
         let counted = server
             .connection_statistics()
             .count(Incident::BidirectionalAccepted);
@@ -200,7 +242,7 @@ fn a_client_that_cannot_be_reached_is_called_back() {
 
 #[test]
 fn a_callback_comes_while_the_client_does_nothing() {
-    only_over!(IIOP, "clients offer host and port of GIOP");
+    only_over!(GIOP, "what is offered are addresses of GIOP");
     let _guard = watchdog(2 * LONG);
     for concurrency in EVERY_CONCURRENCY {
         let server = accepting(concurrency, "1");
@@ -221,7 +263,7 @@ fn a_callback_comes_while_the_client_does_nothing() {
 
 #[test]
 fn callbacks_within_callbacks() {
-    only_over!(IIOP, "clients offer host and port of GIOP");
+    only_over!(GIOP, "what is offered are addresses of GIOP");
     let _guard = watchdog(2 * LONG);
     for concurrency in EVERY_CONCURRENCY {
         let server = accepting(concurrency, "1");
@@ -235,7 +277,7 @@ fn callbacks_within_callbacks() {
 /// Where all threads of a lane wait for what comes over a connection, none of them would read it.
 #[test]
 fn slow_callbacks_come_back_while_all_threads_of_the_server_wait_for_them() {
-    only_over!(IIOP, "clients offer host and port of GIOP");
+    only_over!(GIOP, "what is offered are addresses of GIOP");
     let _guard = watchdog(2 * LONG);
     for concurrency in [
         Concurrency::ThreadPerConnection,
@@ -259,7 +301,7 @@ fn slow_callbacks_come_back_while_all_threads_of_the_server_wait_for_them() {
 /// No thread of the server is left that would read the silent client's answer.
 #[test]
 fn a_silent_client_is_called_while_all_threads_of_the_server_are_in_requests() {
-    only_over!(IIOP, "clients offer host and port of GIOP");
+    only_over!(GIOP, "what is offered are addresses of GIOP");
     let _guard = watchdog(2 * LONG);
     for (concurrency, callers) in [
         (Concurrency::ThreadPerConnection, 1),
@@ -285,7 +327,7 @@ fn a_silent_client_is_called_while_all_threads_of_the_server_are_in_requests() {
 /// Threads that have taken over connections for good leave room for further ones.
 #[test]
 fn connections_that_were_taken_over_before_take_no_room_from_callbacks() {
-    only_over!(IIOP, "clients offer host and port of GIOP");
+    only_over!(GIOP, "what is offered are addresses of GIOP");
     /// More than there may be stand-ins at a time.
     const CLIENTS: usize = 260;
     let _guard = watchdog(2 * LONG);
@@ -314,7 +356,7 @@ fn connections_that_were_taken_over_before_take_no_room_from_callbacks() {
 
 #[test]
 fn many_threads_share_the_connection() {
-    only_over!(IIOP, "clients offer host and port of GIOP");
+    only_over!(GIOP, "what is offered are addresses of GIOP");
     let _guard = watchdog(2 * LONG);
     let server = accepting(Concurrency::ThreadPerConnection, "1");
     let client = hidden_client("1");
@@ -333,7 +375,7 @@ fn many_threads_share_the_connection() {
 
 #[test]
 fn both_sides_have_to_agree() {
-    only_over!(IIOP, "clients offer host and port of GIOP");
+    only_over!(GIOP_SOCKETS, "the client must not be reached otherwise");
     let _guard = watchdog(2 * LONG);
     for (offer, accept, refused) in [("0", "1", 0), ("1", "0", 1), ("0", "0", 0)] {
         let server = accepting(Concurrency::ThreadPerConnection, accept);
@@ -354,7 +396,7 @@ fn both_sides_have_to_agree() {
 
 #[test]
 fn a_callback_that_takes_too_long_is_a_time_out_and_harms_nobody() {
-    only_over!(IIOP, "clients offer host and port of GIOP");
+    only_over!(GIOP, "what is offered are addresses of GIOP");
     let _guard = watchdog(2 * LONG);
     let server = accepting(Concurrency::ThreadPerConnection, "1");
     let client = hidden_client("1");
@@ -374,21 +416,18 @@ fn a_callback_that_takes_too_long_is_a_time_out_and_harms_nobody() {
 
 #[test]
 fn a_client_that_is_gone_is_gone_and_one_that_comes_back_is_found() {
-    only_over!(IIOP, "clients offer host and port of GIOP");
+    only_over!(GIOP, "what is offered are addresses of GIOP");
     let _guard = watchdog(2 * LONG);
     for concurrency in EVERY_CONCURRENCY {
         let server = accepting(concurrency, "1");
-        let client = common::transport::builder()
-            .listen(&behind_nat())
-            .setting("OfferBiDirectionalGIOP", "1")
-            .build()
-            .unwrap();
+        let place = Hidden::new();
+        let client = place.client("1");
         let (at_server, here) = (Player::start(&server), Player::start(&client).1);
         let object = elsewhere(&client, at_server.1.reference());
         keep(&object, &here).unwrap();
         let kept = at_server.0.kept();
         assert_eq!(ping(&kept, 1), Ok(2));
-        let port = port(&address(&here));
+        let place = place.again(&here);
         client.shutdown(true).unwrap();
         let exception = ping(&kept, 1).unwrap_err();
         assert_raised(
@@ -396,11 +435,7 @@ fn a_client_that_is_gone_is_gone_and_one_that_comes_back_is_found() {
             SystemExceptionKind::Transient,
             CompletionStatus::No,
         );
-        let again = common::transport::builder()
-            .listen(&behind_nat().replace(":0/", &format!(":{port}/")))
-            .setting("OfferBiDirectionalGIOP", "1")
-            .build()
-            .unwrap();
+        let again = place.client("1");
         let (_, here) = Player::start(&again);
         let object = elsewhere(&again, at_server.1.reference());
         keep(&object, &here).unwrap();
@@ -410,7 +445,7 @@ fn a_client_that_is_gone_is_gone_and_one_that_comes_back_is_found() {
 
 #[test]
 fn an_address_in_use_by_another_client_and_our_own_cannot_be_had() {
-    only_over!(IIOP, "clients offer host and port of GIOP");
+    only_over!(IIOP, "names addresses that clients of TCP could have");
     let _guard = watchdog(2 * LONG);
     let server = accepting(Concurrency::ThreadPerConnection, "1");
     server.observe_connections(|event| eprintln!("{event}"));
@@ -426,23 +461,84 @@ fn an_address_in_use_by_another_client_and_our_own_cannot_be_had() {
             port,
         }
     });
-    let offer = oxorb_object::listen_points(&points);
-    let _stranger = stranger(&object, &offer);
+    let context = ServiceContext {
+        id: oxorb_object::context_id::BI_DIR_IIOP,
+        data: &oxorb_object::listen_points(&points),
+    };
+    let _stranger = stranger(from_another_address(&address(&object)), &object, context);
     assert_eq!(number(&object, &CALL_KEPT), Ok(2), "still the client's");
     assert_eq!(ping(&object, 5), Ok(6), "still the server's");
 }
 
-/// A connection from 127.0.0.2 with one request that carries `offer`.
-fn stranger(object: &ObjectRef, offer: &[u8]) -> Peer {
+/// Serves as another process, whose address is to be had.
+#[test]
+fn serve() {
+    child::serve();
+}
+
+/// Addresses of sockets and memory of this host: the kernel says whose they are, and who the client is.
+#[test]
+fn an_address_of_another_process_is_not_believed_to_be_the_clients() {
+    only_over!(GIOP_SOCKETS, "addresses within a process are its own");
+    let _guard = watchdog(2 * LONG);
+    let server = listening()
+        .setting("AcceptBiDirectionalGIOP", "1")
+        .round_trip_timeout(LONG)
+        .build()
+        .unwrap();
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let tell = Arc::clone(&told);
+    server.observe_connections(move |event| tell.lock().unwrap().push(event.to_string()));
+    let client = hidden_client("1");
+    let (object, here, _) = both(&server, &client);
+    let victim = Child::start(&anywhere(), Concurrency::ThreadPerConnection);
+    let victim = victim.object(&client);
+    let named = |address: &Address| address.to_string();
+    let another_user = || {
+        let text = named(&address(&victim));
+        let uid = format!(",uid={},", oxorb_sys::unix::own_credentials().uid);
+        text.replacen(&uid, ",uid=4294967294,", 1)
+    };
+    let hostile = [
+        named(&address(&victim)),
+        named(&address(&victim).bare()),
+        named(&address(&object)),
+        named(&address(&object).bare()),
+        another_user(),
+        "unix:".to_owned(),
+        "shm:9:/x".to_owned(),
+        "nowhere".to_owned(),
+        "tcp:127.0.0.1:1".to_owned(),
+        String::new(),
+    ];
+    for data in [
+        oxorb_object::listen_addresses(&hostile),
+        vec![1, 0, 0, 0, 255, 255, 255, 255],
+        vec![],
+    ] {
+        let context = ServiceContext {
+            id: oxorb_object::context_id::OXORB_LISTEN,
+            data: &data,
+        };
+        let peer = Peer::connect(&address(&object));
+        let _stranger = stranger(peer, &object, context);
+        keep(&object, &victim).unwrap();
+        assert_eq!(number(&object, &CALL_KEPT), Ok(2), "by the victim");
+        assert_eq!(ping(&object, 5), Ok(6), "by the server");
+    }
+    keep(&object, &here).unwrap();
+    assert_eq!(number(&object, &CALL_KEPT), Ok(2), "by the client");
+    let told = told.lock().unwrap();
+    let refused = |event: &&String| event.contains("for none of its addresses");
+    let refused = told.iter().find(refused).expect("an event");
+    eprintln!("{refused}");
+}
+
+/// A connection with one request that carries an offer.
+fn stranger(mut stream: Peer, object: &ObjectRef, context: ServiceContext<'_>) -> Peer {
     use oxorb_cdr::{ByteOrder, Encoder};
     use oxorb_giop::{RequestHeader, TargetAddress};
-    use oxorb_object::ServiceContext;
-    let mut stream = from_another_address(&address(object));
     let key = object_key(object);
-    let context = ServiceContext {
-        id: oxorb_object::context_id::BI_DIR_IIOP,
-        data: offer,
-    };
     let mut e = Encoder::new(Vec::new(), ByteOrder::NATIVE, wire().dialect());
     let header = RequestHeader {
         id: 0,
@@ -468,7 +564,7 @@ fn stranger(object: &ObjectRef, offer: &[u8]) -> Peer {
 
 #[test]
 fn the_policy_of_a_poa_decides_for_its_objects() {
-    only_over!(IIOP, "clients offer host and port of GIOP");
+    only_over!(GIOP_SOCKETS, "the client must not be reached otherwise");
     let _guard = watchdog(2 * LONG);
     let server = accepting(Concurrency::ThreadPerConnection, "0");
     let client = hidden_client("0");
@@ -525,7 +621,7 @@ fn an_offer_does_no_harm_to_protocols_that_have_none() {
 /// A connection that is offered for callbacks carries calls of one priority: a more urgent one does not wait for them (R2).
 #[test]
 fn an_urgent_call_does_not_wait_behind_others_on_an_offered_connection() {
-    only_over!(IIOP, "clients offer host and port of GIOP");
+    only_over!(GIOP, "what is offered are addresses of GIOP");
     /// More than sockets hold.
     const LARGE: usize = 64 << 20;
     // Private connections are not offered.

@@ -658,9 +658,10 @@ fn connections_are_counted_by_user() {
     server.shutdown(true).unwrap();
 }
 
-/// Where TAO has no bidirectional GIOP over UNIX sockets, we have none: callbacks take a connection of their own.
+/// BI_DIR_IIOP has no place for paths, so they travel in a context of our own. Whose socket it is, a connection tells that ends
+/// at once; callbacks take none.
 #[test]
-fn an_offer_to_be_called_back_changes_nothing() {
+fn callbacks_take_the_connection_that_is_offered() {
     let _guard = watchdog(LONG);
     let orb = |setting| {
         let builder = Orb::builder().listen("uiop://").setting(setting, "1");
@@ -675,10 +676,17 @@ fn an_offer_to_be_called_back_changes_nothing() {
     let callback = pinger(&client, &server);
     assert_eq!(ping(&callback, 1), Ok(2));
     assert_eq!(ping(&object, 1), Ok(2));
+    let taken = server
+        .connection_statistics()
+        .count(Incident::BidirectionalAccepted);
+    assert_eq!(taken, 1);
+    while client.connection_statistics().accepted == 0 {
+        thread::yield_now();
+    }
     assert_eq!(
         client.connection_statistics().accepted,
         1,
-        "it was connected to"
+        "it was looked at"
     );
     end([&client, &server]);
 }

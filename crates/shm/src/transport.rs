@@ -7,7 +7,7 @@ use std::sync::Arc;
 use oxorb_sys::unix;
 use oxorb_transport::{
     Acceptor, Address, Connecting, Endpoint, EndpointError, Facts, Link, ListenError, Notation,
-    Part, Publish, Scheme, Start, Transport,
+    Part, PeerId, Publish, Scheme, Start, Transport,
 };
 use oxorb_uiop::{Known, Unix};
 
@@ -62,6 +62,12 @@ impl Transport for Shm {
 
     fn following(&self, at: &Endpoint, number: u32) -> Option<Endpoint> {
         Unix.following(at, number)
+    }
+
+    fn verify_offer(&self, address: &Address, client: PeerId) -> Result<Vec<Address>, String> {
+        let place = Place::at(address)?;
+        let offered = oxorb_uiop::verify_offer(&place.name, Known::of(address)?, client)?;
+        Ok(offered.addresses(address))
     }
 
     fn start(&self, to: &Address) -> io::Result<Start> {

@@ -6,7 +6,7 @@ use std::os::fd::BorrowedFd;
 
 use crate::endpoint::Part;
 use crate::{
-    Acceptor, Address, Endpoint, EndpointError, Facts, Link, ListenError, Publish, Scheme,
+    Acceptor, Address, Endpoint, EndpointError, Facts, Link, ListenError, PeerId, Publish, Scheme,
 };
 
 /// A transport: listens, connects, and knows its own addresses and endpoints.
@@ -80,6 +80,20 @@ pub trait Transport: Send + Sync + fmt::Debug {
     /// When the address is not of this transport.
     fn resolve(&self, to: &Address) -> io::Result<Resolve> {
         Ok(Resolve::Now(vec![to.clone()]))
+    }
+
+    /// Verifies that a client listens at `address`, which it names to be called back over the connection that it opened
+    /// (bidirectional GIOP), and returns the addresses by which references may lead there. For addresses of which the transport knows whose they are: those of TCP may be translated on
+    /// the way, and clients name them by BI_DIR_IIOP. Some system calls, none of which waits.
+    ///
+    /// # Errors
+    /// The reason why calls to `address` must not go to this client, as a sentence.
+    fn verify_offer(&self, address: &Address, client: PeerId) -> Result<Vec<Address>, String> {
+        let _ = (address, client);
+        Err(format!(
+            "addresses of {} are not offered by name",
+            self.scheme()
+        ))
     }
 
     /// Begins to connect to one address, and does not wait.

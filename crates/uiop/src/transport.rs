@@ -8,11 +8,11 @@ use std::sync::Arc;
 use oxorb_sys::unix;
 use oxorb_transport::{
     Acceptor, Address, Connecting, Endpoint, EndpointError, Facts, Link, ListenError, Notation,
-    Part, Publish, Scheme, Start, Transport,
+    Part, PeerId, Publish, Scheme, Start, Transport,
 };
 
 use crate::known::Known;
-use crate::{Name, Place, SCHEME, UnixAcceptor, UnixLink, place};
+use crate::{Name, Place, SCHEME, UnixAcceptor, UnixLink, offer, place};
 
 /// The transport over UNIX sockets.
 #[derive(Clone, Copy, Debug)]
@@ -69,6 +69,12 @@ impl Transport for Unix {
             named => Name::read(&format!("{named}.{number}")).ok()?,
         };
         Some(Place { name, ..place }.endpoint(at))
+    }
+
+    fn verify_offer(&self, address: &Address, client: PeerId) -> Result<Vec<Address>, String> {
+        let name = Name::read(address.name())?;
+        let offered = offer::verify_offer(&name, Known::of(address)?, client)?;
+        Ok(offered.addresses(address))
     }
 
     fn start(&self, to: &Address) -> io::Result<Start> {

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use oxorb_object::{IiopEndpoint, SystemException};
+use oxorb_object::SystemException;
 use oxorb_transport::{Address, Link};
 
 use super::Peer;
-use crate::conn::{Calls, Turn};
+use crate::conn::{Calls, Offer, Turn};
 
 /// ORB of connections that carry requests both ways, as the client half knows it.
 pub(crate) trait BothEnds: Send + Sync + 'static {
@@ -24,8 +24,8 @@ pub(crate) trait BothEnds: Send + Sync + 'static {
         calls: Arc<dyn Calls>,
     ) -> Result<(), SystemException>;
 
-    /// Returns where this ORB listens with GIOP over TCP, as far as it does by now.
-    fn listen_points(&self) -> Option<Vec<IiopEndpoint>>;
+    /// Returns the offer of a connection to a server: where this ORB listens with GIOP, if it does by now.
+    fn offer(&self, to: &dyn Link) -> Option<Offer>;
 
     /// Returns the peers that speak GIOP at an address.
     fn peers_at(&self, address: &Address) -> Vec<Arc<Peer>>;

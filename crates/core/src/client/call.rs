@@ -103,7 +103,7 @@ impl<'c> Call<'c, '_> {
         };
         let first = First {
             code_sets: tell,
-            context: band,
+            contexts: [band, None],
             alias,
         };
         let written = draft.write(&mut e, id, &first, args, limits);

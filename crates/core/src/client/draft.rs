@@ -27,8 +27,8 @@ use crate::route::{Route, RouteProfile};
 /// Room made for what comes before the arguments: more is rare, and grows as it comes.
 pub(super) const HEADER_ROOM: usize = 256;
 
-/// Most contexts of a request without interceptors: code sets, one for the connection, three of its policies.
-const MAX_CONTEXTS: usize = 5;
+/// Most contexts of a request without interceptors: code sets, two for the connection, three of its policies.
+const MAX_CONTEXTS: usize = 6;
 
 /// Profile of a route that a request goes to.
 #[derive(Clone, Copy)]
@@ -209,12 +209,12 @@ impl<'r> Draft<'r> {
     pub(super) fn begin(&self, e: &mut Encoder<'_>, id: u32, first: &First<'_>) -> Begun {
         let First {
             code_sets: tell,
-            context: once,
+            contexts: once,
             alias,
         } = *first;
         let (told, mut room);
         let several: Vec<_>;
-        let contexts = if tell.is_none() && once.is_none() && self.carried.is_none() {
+        let contexts = if tell.is_none() && once == [None; 2] && self.carried.is_none() {
             self.added
         } else {
             told = tell.map(|code_sets| code_sets.to_bytes());
@@ -223,6 +223,7 @@ impl<'r> Draft<'r> {
                 data,
             });
             let carried = self.carried.into_iter().flat_map(Carried::contexts);
+            let once = once.into_iter().flatten();
             let own = code_sets.into_iter().chain(once).chain(carried);
             if self.added.is_empty() {
                 room = [ServiceContext { id: 0, data: &[] }; MAX_CONTEXTS];
@@ -257,8 +258,8 @@ impl<'r> Draft<'r> {
 pub(super) struct First<'c> {
     /// Code sets that the server is yet to learn.
     pub(super) code_sets: Option<CodeSetContext>,
-    /// Context that travels once on each connection.
-    pub(super) context: Option<ServiceContext<'c>>,
+    /// Contexts of the connection: its band of priorities, or an offer of requests both ways.
+    pub(super) contexts: [Option<ServiceContext<'c>>; 2],
     /// Number that stands for target and operation.
     pub(super) alias: Option<Alias>,
 }

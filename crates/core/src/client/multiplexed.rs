@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use oxorb_cdr::{ByteOrder, Encoded};
 use oxorb_giop::{Inbox, RequestIds, Response, Told};
 use oxorb_object::{
-    CompletionStatus, ServiceContext, SystemException, SystemExceptionKind, context_id, minor,
+    CompletionStatus, ServiceContexts, SystemException, SystemExceptionKind, minor,
 };
 use oxorb_sys::thread::Purpose;
 use oxorb_transport::{Address, Link, WriteError};
@@ -25,7 +25,7 @@ use super::slot::Slot;
 use super::writer::{self, Left, Writers};
 use super::{Args, Peer, Timing, leader};
 use crate::clock;
-use crate::conn::{Calls, Ended, Reader, Turn, write_message_within};
+use crate::conn::{Calls, Ended, Offer, Reader, Turn, write_message_within};
 use crate::failure::{self, Attempt};
 use crate::lock::Mutex;
 use crate::route::RouteProfile;
@@ -75,8 +75,8 @@ struct BothWays {
     level: Option<Option<Level>>,
     /// Its reader, where that may be a thread that waits for an answer.
     reader: Option<Box<dyn Reader>>,
-    /// The data of the service context that tells it: ours or the client's.
-    offer: Mutex<Vec<u8>>,
+    /// Where the side listens that opened it, as far as is known.
+    offer: Mutex<Option<Arc<Offer>>>,
 }
 
 impl Multiplexed {
@@ -258,12 +258,14 @@ impl Multiplexed {
 
     /// From now on calls to `peer` go over this connection; false when another
     /// one is in use for it. A client that comes back from the same host is
-    /// believed: its earlier connection may be dead without anybody knowing.
+    /// believed: its earlier connection may be dead without anybody knowing. On
+    /// this host that is known, so there another process has to wait for its end.
     pub(crate) fn serves(self: &Arc<Self>, peer: &Arc<Peer>) -> bool {
         let current = peer.shared.both_ways.change();
         if let Some(other) = current.usable()
             && !Arc::ptr_eq(&other, self)
-            && other.link.identity().client() != self.link.identity().client()
+            && other.link.identity() != self.link.identity()
+            && !other.link.is_dead()
         {
             return false;
         }
@@ -395,13 +397,10 @@ impl Multiplexed {
         };
         let dialect = told.dialect(draft.wire.version().minor);
         let mut e = options.encoder(take_buffer(), dialect);
-        let offer = (!offer.is_empty()).then_some(ServiceContext {
-            id: context_id::BI_DIR_IIOP,
-            data: &offer,
-        });
+        let contexts = offer.as_ref().map_or([None; 2], |offer| offer.contexts());
         let first = First {
             code_sets: tell,
-            context: offer,
+            contexts,
             alias: None,
         };
         let written = draft.write(&mut e, id, &first, args, &options.limits);
@@ -591,16 +590,12 @@ impl Multiplexed {
         }
     }
 
-    /// What to tell of where this side listens; empty when nothing is.
-    fn offer(&self) -> Vec<u8> {
-        let Some(both) = self.both_ways.as_ref().filter(|both| both.opened_here) else {
-            return Vec::new();
-        };
+    /// Returns the offer to be made over the connection, if this side opened it and listens by now.
+    fn offer(&self) -> Option<Arc<Offer>> {
+        let both = self.both_ways.as_ref().filter(|both| both.opened_here)?;
         let mut offer = both.offer.lock().expect(UNPOISONED);
-        if offer.is_empty()
-            && let Some(points) = both.orb.upgrade().and_then(|orb| orb.listen_points())
-        {
-            *offer = oxorb_object::listen_points(&points);
+        if offer.is_none() {
+            *offer = both.orb.upgrade()?.offer(&*self.link).map(Arc::new);
         }
         offer.clone()
     }
@@ -663,14 +658,17 @@ impl Calls for Multiplexed {
         self.end(self.told(&ended));
     }
 
-    fn has_offer(&self, offer: &[u8]) -> bool {
-        let known = |both: &BothWays| *both.offer.lock().expect(UNPOISONED) == offer;
+    fn has_offer(&self, contexts: &ServiceContexts<'_>) -> bool {
+        let known = |both: &BothWays| {
+            let offer = both.offer.lock().expect(UNPOISONED);
+            offer.as_ref().is_some_and(|offer| offer.is(contexts))
+        };
         self.both_ways.as_ref().is_some_and(known)
     }
 
-    fn set_offer(&self, offer: &[u8]) {
+    fn set_offer(&self, offer: Offer) {
         if let Some(both) = &self.both_ways {
-            *both.offer.lock().expect(UNPOISONED) = offer.to_vec();
+            *both.offer.lock().expect(UNPOISONED) = Some(Arc::new(offer));
         }
     }
 

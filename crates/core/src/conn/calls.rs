@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use oxorb_giop::Inbox;
 
-use super::Ended;
+use super::{Ended, Offer};
+use oxorb_object::ServiceContexts;
 use oxorb_transport::Address;
 
 /// How late the time-out of a call may be noticed, at most.
@@ -29,11 +30,11 @@ pub(crate) trait Calls: Send + Sync {
     /// Takes no more calls: the connection is over. Those outstanding end with the exception for that.
     fn end(&self, ended: Ended);
 
-    /// Returns whether the client has made that offer before.
-    fn has_offer(&self, offer: &[u8]) -> bool;
+    /// Returns whether the client made its last offer by the same contexts.
+    fn has_offer(&self, contexts: &ServiceContexts<'_>) -> bool;
 
     /// Notes the offer that the client made.
-    fn set_offer(&self, offer: &[u8]);
+    fn set_offer(&self, offer: Offer);
 
     /// Has calls to an address go over this connection from now on; false when another one is in use for it.
     fn lead_to(self: Arc<Self>, address: &Address) -> bool;

@@ -7,6 +7,7 @@ mod calls;
 mod channel;
 mod ended;
 mod mailbox;
+mod offer;
 mod place;
 mod turn;
 
@@ -17,5 +18,6 @@ pub(crate) use channel::{
 };
 pub(crate) use ended::Ended;
 pub(crate) use mailbox::{Kept, Mailbox, Onward};
+pub(crate) use offer::Offer;
 pub(crate) use place::place;
 pub(crate) use turn::Turn;

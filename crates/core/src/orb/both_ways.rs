@@ -9,21 +9,22 @@
 //!   serves         <---------  Request 1, a callback
 //! ```
 //!
-//! Both sides must opt in. The offer names addresses, and a client may name any:
-//! so an address for which another client's connection is in use stays with it,
-//! our own addresses cannot be named, and whoever accepts offers should say by
-//! access rules from whom.
+//! Both sides must opt in. The offer names addresses, and a client may name any of
+//! TCP: so an address for which another client's connection is in use stays with
+//! it, our own addresses cannot be named, and whoever accepts offers should say by
+//! access rules from whom. Addresses of sockets and memory of this host travel in a
+//! context of OxORB's own, since BI_DIR_IIOP has hosts and ports only; the transport
+//! verifies that they are the client's.
 
 use std::sync::{Arc, Weak};
 
-use oxorb_object::{IiopEndpoint, SystemException};
-use oxorb_transport::{Address, Link, tcp};
+use oxorb_object::{IiopEndpoint, MAX_LISTEN_ADDRESSES, ServiceContexts, SystemException};
+use oxorb_transport::{Address, Link, PeerId, tcp};
 
 use super::{Inner, Orb};
 use crate::client::{BothEnds, Multiplexed, Peer};
-use crate::conn::{Calls, Reader, Turn};
+use crate::conn::{Calls, Offer, Reader, Turn};
 use crate::own_address::OwnAddress;
-use crate::published::PublishedAddress;
 use crate::server::{self, Caller, Keeper, Lane};
 use crate::{Incident, raise};
 
@@ -35,13 +36,21 @@ impl Orb {
 
     /// Considers a client's offer of its connection, made with its request to the object of `key`.
     #[cold]
-    pub(crate) fn consider_offer(&self, caller: &mut Caller<'_>, key: &[u8], offer: &[u8]) {
+    pub(crate) fn consider_offer(
+        &self,
+        caller: &mut Caller<'_>,
+        key: &[u8],
+        contexts: &ServiceContexts<'_>,
+    ) {
         if caller.session.opened_here {
             return;
         }
         let (link, status) = (Arc::clone(caller.link), Arc::clone(&caller.lines.status));
         let calls = status.calls().cloned();
-        if calls.as_ref().is_some_and(|calls| calls.has_offer(offer)) {
+        if calls
+            .as_ref()
+            .is_some_and(|calls| calls.has_offer(contexts))
+        {
             return;
         }
         let mut refuse = |why: String| {
@@ -61,8 +70,12 @@ impl Orb {
             // Another object's policy may allow it.
             return refuse(String::new());
         }
-        let points = match oxorb_object::parse_listen_points(offer) {
-            Ok(points) => points,
+        let offer = Offer::of(contexts);
+        let read = offer
+            .points()
+            .and_then(|points| Ok((points, offer.others()?)));
+        let (points, others) = match read {
+            Ok(read) => read,
             Err(violation) => return refuse(violation.to_string()),
         };
         let calls = calls.unwrap_or_else(|| {
@@ -80,20 +93,46 @@ impl Orb {
             calls
         });
         calls.set_offer(offer);
-        let mut taken = Vec::new();
-        for point in &points {
-            let address = tcp::address(&point.host, point.port);
-            let ours = !matches!(self.own_address(&address), OwnAddress::No);
-            if !ours && Arc::clone(&calls).lead_to(&address) {
-                taken.push(point.to_string());
+        let points = points.iter();
+        let points = points.map(|point| Ok(vec![tcp::address(&point.host, point.port)]));
+        let others = others.iter();
+        let others = others.map(|address| self.verified_offer(address, link.identity()));
+        let (mut taken, mut refused) = (Vec::new(), Vec::new());
+        for offered in points.chain(others) {
+            match offered.and_then(|offered| self.lead_to(&calls, &offered)) {
+                Ok(address) => taken.push(address),
+                Err(why) => refused.push(why),
             }
         }
         let detail = || match taken.is_empty() {
-            true => "none of its addresses can be had: others use them".to_owned(),
+            true => format!("for none of its addresses: {}", refused.join("; ")),
             false => format!("for {}", taken.join(", ")),
         };
         self.shared()
             .note(Incident::BidirectionalAccepted, || link.peer(), detail);
+    }
+
+    /// Reads an address that a client names to be called back over its connection; returns all that lead there.
+    fn verified_offer(&self, address: &str, client: PeerId) -> Result<Vec<Address>, String> {
+        let address: Address = address.parse().map_err(|error| format!("{error}"))?;
+        let protocol = self.options().protocols.giop_to(&address);
+        let protocol = protocol.ok_or_else(|| format!("{address}: of no protocol known here"))?;
+        let verified = protocol.transport().verify_offer(&address, client);
+        verified.map_err(|why| format!("{}: {why}", address.for_people()))
+    }
+
+    /// Has calls to the addresses of one place go over the connection of `calls`, unless they are our own or another
+    /// client's. Returns the place, for people.
+    fn lead_to(&self, calls: &Arc<dyn Calls>, offered: &[Address]) -> Result<String, String> {
+        let mut place = String::new();
+        for address in offered {
+            let ours = !matches!(self.own_address(address), OwnAddress::No);
+            address.for_people().clone_into(&mut place);
+            if ours || !Arc::clone(calls).lead_to(address) {
+                return Err(format!("{place}: others use it"));
+            }
+        }
+        Ok(place)
     }
 
     /// Returns whether the object of `key` takes requests over connections that this ORB opened.
@@ -148,17 +187,23 @@ impl BothEnds for Inner {
         })
     }
 
-    fn listen_points(&self) -> Option<Vec<IiopEndpoint>> {
-        let point = |at: &PublishedAddress| {
-            let (host, port) = tcp::host_and_port(&at.address)?;
-            let giop = at.protocol.messaging().is_none();
-            giop.then(|| IiopEndpoint {
-                host: host.to_owned(),
-                port,
-            })
-        };
-        let addresses = self.server.published.get()?;
-        Some(addresses.iter().filter_map(point).collect())
+    fn offer(&self, to: &dyn Link) -> Option<Offer> {
+        // Those of this host mean nothing to a server of another one, which would refuse them.
+        let here = matches!(to.identity(), PeerId::User { .. } | PeerId::Process);
+        let (mut points, mut others) = (Vec::new(), Vec::new());
+        let addresses = self.server.published.get()?.iter();
+        for at in addresses.filter(|at| at.protocol.messaging().is_none()) {
+            match tcp::host_and_port(&at.address) {
+                Some((host, port)) => points.push(IiopEndpoint {
+                    host: host.to_owned(),
+                    port,
+                }),
+                None if here => others.push(at.address.to_string()),
+                None => {}
+            }
+        }
+        others.truncate(MAX_LISTEN_ADDRESSES);
+        Some(Offer::new(&points, &others))
     }
 
     fn peers_at(&self, address: &Address) -> Vec<Arc<Peer>> {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use oxorb_giop::{Frame, Inbox};
+use oxorb_object::ServiceContexts;
 
 use super::{Inner, Orb};
 use crate::options::PoolThread;
@@ -56,8 +57,8 @@ impl Host for Orb {
         self.inner.server.pools.lane(picked)
     }
 
-    fn consider_offer(&self, caller: &mut Caller<'_>, key: &[u8], offer: &[u8]) {
-        Orb::consider_offer(self, caller, key, offer);
+    fn consider_offer(&self, caller: &mut Caller<'_>, key: &[u8], contexts: &ServiceContexts<'_>) {
+        Orb::consider_offer(self, caller, key, contexts);
     }
 
     fn scheduled(&self, key: &[u8]) -> Option<Scheduled> {

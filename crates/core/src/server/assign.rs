@@ -15,7 +15,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
 use oxorb_giop::{Message, MessageType, Request};
-use oxorb_object::{Qos, SystemException, Urgency, context_id};
+use oxorb_object::{Qos, SystemException, Urgency};
 
 use super::connection::Connection;
 use super::home::Home;
@@ -27,6 +27,7 @@ use super::session::{Caller, Next, is_stream};
 use super::threadpool::QueueOrder;
 use crate::Arriving;
 use crate::Serving;
+use crate::conn::Offer;
 use crate::shared::Shared;
 use crate::sync::atomic::Ordering;
 use crate::{Incident, raise};
@@ -171,8 +172,8 @@ pub(super) fn see_to_connection(
     // What is wrong with it is told by who serves it.
     let _ = caller.dialect(request, 2);
     caller.keep_order(&request.contexts);
-    if let Some(offer) = request.contexts.find(context_id::BI_DIR_IIOP) {
-        orb.consider_offer(caller, key, offer.data);
+    if Offer::is_in(&request.contexts) {
+        orb.consider_offer(caller, key, &request.contexts);
     }
 }
 

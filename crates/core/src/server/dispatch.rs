@@ -13,7 +13,7 @@ use super::Sink;
 use super::client::Client;
 use super::session::{Caller, Next, refuse};
 use crate::Options;
-use crate::conn::Kept;
+use crate::conn::{Kept, Offer};
 use crate::interceptor::ServerFlow;
 use crate::probe::{self, Stage};
 use crate::shared::Shared;
@@ -138,8 +138,8 @@ fn serve(
         Err(exception) => return fail(sink, exception),
     };
     if !request.contexts.is_empty() {
-        if let Some(offer) = request.contexts.find(oxorb_object::context_id::BI_DIR_IIOP) {
-            orb.consider_offer(caller, key, offer.data);
+        if Offer::is_in(&request.contexts) {
+            orb.consider_offer(caller, key, &request.contexts);
         }
         caller.keep_order(&request.contexts);
     }

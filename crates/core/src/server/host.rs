@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use oxorb_giop::{Frame, Inbox};
+use oxorb_object::ServiceContexts;
 
 use super::Sink;
 use super::connection::Connection;
@@ -64,7 +65,7 @@ pub(crate) trait Host: Parts + Clone {
     fn lane(&self, picked: PoolThread) -> Option<Arc<Lane>>;
 
     /// Considers a client's offer of its connection, made with its request to the object of `key`.
-    fn consider_offer(&self, caller: &mut Caller<'_>, key: &[u8], offer: &[u8]);
+    fn consider_offer(&self, caller: &mut Caller<'_>, key: &[u8], contexts: &ServiceContexts<'_>);
 
     /// Returns what the run-time scheduler's table says of an object's operations.
     fn scheduled(&self, key: &[u8]) -> Option<Scheduled>;

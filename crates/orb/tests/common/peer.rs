@@ -27,8 +27,8 @@ impl Peer {
     pub(crate) fn connect(to: &Address) -> Peer {
         let peer = match (to.of(tcp::SCHEME), to.scheme()) {
             (Some(place), _) => Peer::tcp(TcpStream::connect(place).unwrap()),
-            (None, "unix") if !to.place().starts_with('@') => {
-                Peer::Unix(UnixStream::connect(to.place()).unwrap())
+            (None, "unix") if !to.name().starts_with('@') => {
+                Peer::Unix(UnixStream::connect(to.name()).unwrap())
             }
             _ => {
                 let link = oxorb::transport::connect(protocol().transport(), to, LONG);

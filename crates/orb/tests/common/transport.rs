@@ -225,6 +225,11 @@ impl Only {
         name: "GIOP",
         holds: |protocol| protocol.messaging().is_none(),
     };
+    /// GIOP over sockets, which other processes reach.
+    pub(crate) const GIOP_SOCKETS: Only = Only {
+        name: "GIOP over sockets",
+        holds: |protocol| protocol.messaging().is_none() && !is_memory(),
+    };
     /// Messages with service contexts, over any transport.
     pub(crate) const CONTEXTS: Only = Only {
         name: "messages with service contexts",

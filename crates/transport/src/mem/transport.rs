@@ -8,8 +8,8 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use super::{lock, pair};
 use crate::transport::{Notation, Start};
 use crate::{
-    Acceptor, Address, Endpoint, EndpointError, Facts, Link, ListenError, Part, Publish, Scheme,
-    Transport,
+    Acceptor, Address, Endpoint, EndpointError, Facts, Link, ListenError, Part, PeerId, Publish,
+    Scheme, Transport,
 };
 
 /// The scheme of addresses in memory.
@@ -126,6 +126,13 @@ impl Transport for Memory {
             });
         }
         Ok(endpoints)
+    }
+
+    fn verify_offer(&self, address: &Address, client: PeerId) -> Result<Vec<Address>, String> {
+        match client {
+            PeerId::Process => Ok(vec![address.clone()]),
+            client => Err(format!("{client} is another process")),
+        }
     }
 
     fn listen(&self, at: &Endpoint) -> Result<Box<dyn Acceptor>, ListenError> {

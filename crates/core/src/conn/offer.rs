@@ -1,0 +1,80 @@
+//! A client's offer of its connection for requests of the other side.
+
+use oxorb_object::{IiopEndpoint, Malformed, ServiceContext, ServiceContexts, context_id};
+
+/// Data of the service contexts that say where a client listens; empty where there is none.
+#[derive(Debug, Default)]
+pub(crate) struct Offer {
+    /// Hosts and ports of TCP: BI_DIR_IIOP, which every ORB knows.
+    iiop: Vec<u8>,
+    /// Addresses of other transports: OXORB_LISTEN, which others pass over.
+    others: Vec<u8>,
+}
+
+impl Offer {
+    /// Returns the offer of a client that listens there. Contexts without an address are left out, as TAO and omniORB do.
+    pub(crate) fn new(points: &[IiopEndpoint], others: &[String]) -> Self {
+        let mut offer = Self::default();
+        if !points.is_empty() {
+            offer.iiop = oxorb_object::listen_points(points);
+        }
+        if !others.is_empty() {
+            offer.others = oxorb_object::listen_addresses(others);
+        }
+        offer
+    }
+
+    /// Returns the offer that a request makes.
+    pub(crate) fn of(contexts: &ServiceContexts<'_>) -> Self {
+        let [iiop, others] = data(contexts).map(<[u8]>::to_vec);
+        Self { iiop, others }
+    }
+
+    /// Reports whether a request makes an offer.
+    #[inline]
+    pub(crate) fn is_in(contexts: &ServiceContexts<'_>) -> bool {
+        let ours = |id| matches!(id, context_id::BI_DIR_IIOP | context_id::OXORB_LISTEN);
+        contexts.iter().any(|context| ours(context.id))
+    }
+
+    /// Reports whether a request makes this offer.
+    pub(crate) fn is(&self, contexts: &ServiceContexts<'_>) -> bool {
+        data(contexts) == [&*self.iiop, &*self.others]
+    }
+
+    /// Returns the contexts of a request that makes it.
+    pub(crate) fn contexts(&self) -> [Option<ServiceContext<'_>>; 2] {
+        [
+            (context_id::BI_DIR_IIOP, &self.iiop),
+            (context_id::OXORB_LISTEN, &self.others),
+        ]
+        .map(|(id, data)| (!data.is_empty()).then_some(ServiceContext { id, data }))
+    }
+
+    /// Reads the hosts and ports of TCP.
+    ///
+    /// # Errors
+    /// The violation.
+    pub(crate) fn points(&self) -> Result<Vec<IiopEndpoint>, Malformed> {
+        match self.iiop.is_empty() {
+            true => Ok(Vec::new()),
+            false => oxorb_object::parse_listen_points(&self.iiop),
+        }
+    }
+
+    /// Reads the addresses of other transports.
+    ///
+    /// # Errors
+    /// The violation.
+    pub(crate) fn others(&self) -> Result<Vec<String>, Malformed> {
+        match self.others.is_empty() {
+            true => Ok(Vec::new()),
+            false => oxorb_object::parse_listen_addresses(&self.others),
+        }
+    }
+}
+
+fn data<'a>(contexts: &ServiceContexts<'a>) -> [&'a [u8]; 2] {
+    [context_id::BI_DIR_IIOP, context_id::OXORB_LISTEN]
+        .map(|id| contexts.find(id).map_or(&[][..], |context| context.data))
+}

@@ -23,7 +23,7 @@ struct Layer {
     why: &'static str,
 }
 
-const LAYERS: [Layer; 43] = [
+const LAYERS: [Layer; 44] = [
     Layer {
         package: "oxorb-lend",
         uses: &[],
@@ -180,6 +180,11 @@ const LAYERS: [Layer; 43] = [
         why: "schedules are computed from numbers alone: no ORB, no I/O, no clock",
     },
     Layer {
+        package: "oxorb-deploy",
+        uses: &["oxorb-sched"],
+        why: "plans are data, which is checked before any ORB runs",
+    },
+    Layer {
         package: "oxorb-dispatch",
         uses: &["oxorb-sys", "oxorb-sched"],
         why: "threads over queues, for the core of an ORB and for event channels alike: it sees no request",
@@ -223,6 +228,7 @@ const LAYERS: [Layer; 43] = [
         package: "oxorb-cli",
         uses: &[
             "oxorb",
+            "oxorb-deploy",
             "oxorb-dynamic",
             "oxorb-event",
             "oxorb-idl",

@@ -1,0 +1,113 @@
+//! The tree between text and model: named elements, of bounded number and depth.
+
+use crate::finding::{Error, Place};
+
+/// Sizes of documents that are read. Each bounds time and memory, which grow linearly with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Octets of a document.
+    pub octets: usize,
+    /// Elements and attributes of a document.
+    pub elements: usize,
+    /// Elements within elements; at most 64.
+    pub depth: usize,
+}
+
+impl Default for Limits {
+    /// 16 MiB, 500,000 elements, 48 deep: a plan of 10,000 instances has room.
+    fn default() -> Limits {
+        Limits {
+            octets: 16 << 20,
+            elements: 500_000,
+            depth: 48,
+        }
+    }
+}
+
+impl Limits {
+    /// Refuses a text that is too long.
+    pub(crate) fn admit(&self, text: &str) -> Result<(), Error> {
+        if text.len() <= self.octets {
+            return Ok(());
+        }
+        Err(Error::plain(format!(
+            "the document has {} octets, and {} is the limit: divide it, or raise Limits::octets",
+            text.len(),
+            self.octets
+        )))
+    }
+
+    /// Counts one element at a depth.
+    pub(crate) fn count(&self, seen: &mut usize, depth: usize, place: Place) -> Result<(), Error> {
+        *seen += 1;
+        if *seen > self.elements {
+            let what = format!(
+                "the document has more than {} elements, the limit: divide it, or raise Limits::elements",
+                self.elements
+            );
+            return Err(Error::at(place, what));
+        }
+        if depth > self.depth {
+            let what = format!(
+                "elements are nested more than {} deep, the limit",
+                self.depth
+            );
+            return Err(Error::at(place, what));
+        }
+        Ok(())
+    }
+}
+
+/// Form of an element's text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Look {
+    /// Any text: quoted in TOML.
+    #[default]
+    Text,
+    /// A number or a truth value: bare in TOML.
+    Bare,
+}
+
+/// One element. Attributes are children that XML writes otherwise.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Element {
+    /// Without a prefix.
+    pub(crate) name: String,
+    pub(crate) place: Place,
+    pub(crate) is_attribute: bool,
+    pub(crate) look: Look,
+    pub(crate) text: String,
+    pub(crate) children: Vec<Element>,
+}
+
+impl Element {
+    pub(crate) fn new(name: &str) -> Element {
+        Element {
+            name: name.to_owned(),
+            ..Element::default()
+        }
+    }
+
+    pub(crate) fn text(name: &str, text: impl Into<String>) -> Element {
+        Element {
+            text: text.into(),
+            ..Element::new(name)
+        }
+    }
+
+    pub(crate) fn at(mut self, place: Place) -> Element {
+        self.place = place;
+        self
+    }
+
+    /// Marks it as an attribute.
+    pub(crate) fn attribute(mut self) -> Element {
+        self.is_attribute = true;
+        self
+    }
+
+    /// Returns the first child of a name.
+    pub(crate) fn child(&self, name: &str) -> Option<&Element> {
+        self.children.iter().find(|child| child.name == name)
+    }
+}

@@ -1,0 +1,188 @@
+//! Places in documents, and what is wrong there.
+
+use std::fmt;
+
+/// Line and column of something that was read, both from 1; 0 where it comes from no text.
+///
+/// Places are notes: all are equal, so that documents which say the same compare as equal wherever they were read.
+#[derive(Debug, Clone, Copy, Default, Eq)]
+pub struct Place {
+    /// Line, from 1.
+    pub line: u32,
+    /// Column in characters, from 1.
+    pub column: u32,
+}
+
+impl PartialEq for Place {
+    fn eq(&self, _: &Place) -> bool {
+        true
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.line, self.column)
+    }
+}
+
+/// Weight of a finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// The document must not be deployed.
+    Error,
+    /// It may be deployed, and is probably not meant so.
+    Warning,
+    /// An assumption of a check.
+    Note,
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+            Severity::Note => "note",
+        })
+    }
+}
+
+/// Which document a place is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum Source {
+    /// The plan, or the only document there is.
+    #[default]
+    Plan,
+    /// The document of real-time resources.
+    Rtcad,
+    /// The document of the domain.
+    Domain,
+}
+
+/// One result of reading or of checking.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// Its weight.
+    pub severity: Severity,
+    /// Document of the place.
+    pub source: Source,
+    /// Position of the element; line 0 where it was not read from text.
+    pub place: Place,
+    /// A sentence: what is wrong.
+    pub what: String,
+    /// What to do about it; empty where that is plain.
+    pub cure: String,
+}
+
+impl Finding {
+    /// An error without a cure, in the plan.
+    pub fn error(place: Place, what: impl Into<String>) -> Finding {
+        Finding {
+            severity: Severity::Error,
+            source: Source::Plan,
+            place,
+            what: what.into(),
+            cure: String::new(),
+        }
+    }
+
+    /// A warning without a cure, in the plan.
+    pub fn warning(place: Place, what: impl Into<String>) -> Finding {
+        Finding {
+            severity: Severity::Warning,
+            ..Finding::error(place, what)
+        }
+    }
+
+    /// A note without a cure, in the plan.
+    pub fn note(place: Place, what: impl Into<String>) -> Finding {
+        Finding {
+            severity: Severity::Note,
+            ..Finding::error(place, what)
+        }
+    }
+
+    /// Adds what to do about it.
+    #[must_use]
+    pub fn cure(mut self, cure: impl Into<String>) -> Finding {
+        self.cure = cure.into();
+        self
+    }
+
+    /// Moves it to another document.
+    #[must_use]
+    pub fn within(mut self, source: Source) -> Finding {
+        self.source = source;
+        self
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.place.line > 0 {
+            write!(f, "{}: ", self.place)?;
+        }
+        write!(f, "{}: {}", self.severity, self.what)?;
+        match self.cure.as_str() {
+            "" => Ok(()),
+            cure => write!(f, "; {cure}"),
+        }
+    }
+}
+
+/// Why a document is refused: at least one finding, in the order of the document.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Error {
+    /// The first [`MOST`](Self::MOST) of them.
+    pub findings: Vec<Finding>,
+}
+
+impl Error {
+    /// Findings that are kept.
+    pub const MOST: usize = 100;
+
+    pub(crate) fn at(place: Place, what: impl Into<String>) -> Error {
+        Error::from(Finding::error(place, what))
+    }
+
+    pub(crate) fn plain(what: impl Into<String>) -> Error {
+        Error::at(Place::default(), what)
+    }
+
+    /// Fails if there are errors among findings.
+    pub(crate) fn unless_none(mut findings: Vec<Finding>) -> Result<(), Error> {
+        findings.retain(|finding| finding.severity == Severity::Error);
+        findings.truncate(Error::MOST);
+        match findings.is_empty() {
+            true => Ok(()),
+            false => Err(Error { findings }),
+        }
+    }
+}
+
+impl From<Finding> for Error {
+    fn from(finding: Finding) -> Error {
+        Error {
+            findings: vec![finding],
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, finding) in self.findings.iter().enumerate() {
+            if at > 0 {
+                f.write_str("\n")?;
+            }
+            write!(f, "{finding}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,22 @@
+//! Deployment as data: plans, packages, domains and real-time resources of components.
+//!
+//! OMG's Deployment and Configuration (formal/06-04-02) describes what runs where in XML; CIAO added real-time resources.
+//! [`Document`] reads and writes both, and a TOML form of both that people can write. Nothing here knows an ORB, opens a
+//! socket or starts anything.
+//!
+//! All that is read is bounded ([`Limits`]), and every error has its line and column ([`Error`], [`Finding`]).
+#![forbid(unsafe_code)]
+
+mod described;
+mod document;
+mod element;
+mod finding;
+mod model;
+mod text;
+mod xml;
+
+pub use described::{Id, Ref};
+pub use document::{Document, Format};
+pub use element::Limits;
+pub use finding::{Error, Finding, Place, Severity, Source};
+pub use model::{basic, domain, package, plan, rtcad, value};

@@ -1,0 +1,140 @@
+//! The domain: nodes, links between them and their resources (`Deployment::Domain`).
+
+use super::basic::{Property, Resource, SatisfierProperty};
+use super::plan::Ids;
+use crate::described::{Id, Ref, described};
+use crate::finding::Error;
+
+described! {
+    /// A node (`Deployment::Node`).
+    Node {
+        /// Identity within the domain.
+        id: Id = "id",
+        /// Name, which plans use.
+        name: String = "name",
+        /// Name for people.
+        label: Option<String> = "label",
+        /// Links that it is on.
+        connection: Vec<Ref> = "connection",
+        /// Resources that it shares.
+        shared_resource: Vec<Ref> = "sharedResource",
+        /// Resources of its own.
+        resource: Vec<Resource> = "resource",
+    }
+}
+
+described! {
+    /// A link between nodes (`Deployment::Interconnect`).
+    Interconnect {
+        /// Identity within the domain.
+        id: Id = "id",
+        /// Name.
+        name: String = "name",
+        /// Name for people.
+        label: Option<String> = "label",
+        /// Bridges to other links.
+        connection: Vec<Ref> = "connection",
+        /// Nodes on it.
+        connect: Vec<Ref> = "connect",
+        /// Resources.
+        resource: Vec<Resource> = "resource",
+    }
+}
+
+described! {
+    /// A bridge between links (`Deployment::Bridge`).
+    Bridge {
+        /// Identity within the domain.
+        id: Id = "id",
+        /// Name.
+        name: String = "name",
+        /// Name for people.
+        label: Option<String> = "label",
+        /// Links that it joins.
+        connect: Vec<Ref> = "connect",
+        /// Resources.
+        resource: Vec<Resource> = "resource",
+    }
+}
+
+described! {
+    /// A resource of several nodes (`Deployment::SharedResource`).
+    SharedResource {
+        /// Identity within the domain.
+        id: Id = "id",
+        /// Name.
+        name: String = "name",
+        /// Types that it satisfies.
+        resource_type: Vec<String> = "resourceType",
+        /// Nodes that have it.
+        node: Vec<Ref> = "node",
+        /// What it has.
+        property: Vec<SatisfierProperty> = "property",
+    }
+}
+
+described! {
+    /// A domain (`Deployment::Domain`).
+    Domain {
+        /// Name for people.
+        label: Option<String> = "label",
+        /// Identity.
+        uuid: Option<String> = "UUID",
+        /// Nodes.
+        node: Vec<Node> = "node",
+        /// Links.
+        interconnect: Vec<Interconnect> = "interconnect",
+        /// Bridges.
+        bridge: Vec<Bridge> = "bridge",
+        /// Resources of several nodes.
+        shared_resource: Vec<SharedResource> = "sharedResource",
+        /// Notes.
+        info_property: Vec<Property> = "infoProperty",
+    }
+}
+
+impl Domain {
+    /// Checks that ids are unique and that what is referred to is there. Linear in the size of the domain.
+    ///
+    /// # Errors
+    /// All that is wrong, each with its place.
+    pub fn check_references(&self) -> Result<(), Error> {
+        let mut seen = Ids::default();
+        self.node
+            .iter()
+            .for_each(|it| seen.declare(&it.id, "node", it.place));
+        self.interconnect
+            .iter()
+            .for_each(|it| seen.declare(&it.id, "interconnect", it.place));
+        self.bridge
+            .iter()
+            .for_each(|it| seen.declare(&it.id, "bridge", it.place));
+        self.shared_resource
+            .iter()
+            .for_each(|it| seen.declare(&it.id, "shared resource", it.place));
+        for node in &self.node {
+            node.connection
+                .iter()
+                .for_each(|to| seen.demand(to, "interconnect"));
+            node.shared_resource
+                .iter()
+                .for_each(|to| seen.demand(to, "shared resource"));
+        }
+        for link in &self.interconnect {
+            link.connection
+                .iter()
+                .for_each(|to| seen.demand(to, "bridge"));
+            link.connect.iter().for_each(|to| seen.demand(to, "node"));
+        }
+        for bridge in &self.bridge {
+            bridge
+                .connect
+                .iter()
+                .for_each(|to| seen.demand(to, "interconnect"));
+        }
+        for shared in &self.shared_resource {
+            shared.node.iter().for_each(|to| seen.demand(to, "node"));
+        }
+        Error::unless_none(seen.findings)
+    }
+}

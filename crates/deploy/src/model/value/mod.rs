@@ -1,0 +1,276 @@
+//! Values of properties: a type and data of it, as `Deployment::Any` is written.
+
+use crate::described::{Item, clip};
+use crate::element::Element;
+use crate::finding::{Error, Place};
+
+mod read;
+mod write;
+
+use read::read_data;
+pub(super) use read::read_type;
+use write::write_data;
+pub(super) use write::write_type;
+
+/// Kinds of types that are a name and nothing else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Basic {
+    /// `short`.
+    Short,
+    /// `long`.
+    Long,
+    /// `long long`.
+    LongLong,
+    /// `unsigned short`.
+    UShort,
+    /// `unsigned long`.
+    ULong,
+    /// `unsigned long long`.
+    ULongLong,
+    /// `float`.
+    Float,
+    /// `double`.
+    Double,
+    /// `long double`; its data is the text of a number.
+    LongDouble,
+    /// `boolean`.
+    Boolean,
+    /// `octet`.
+    Octet,
+    /// `char`.
+    Char,
+    /// `wchar`.
+    WChar,
+    /// `string`.
+    String,
+    /// `wstring`.
+    WString,
+    /// `Object`; its data is a reference as text.
+    Objref,
+}
+
+impl Basic {
+    /// All kinds, with the element that holds data of each.
+    pub const ALL: &[(Basic, &str)] = &[
+        (Basic::Short, "short"),
+        (Basic::Long, "long"),
+        (Basic::LongLong, "longlong"),
+        (Basic::UShort, "ushort"),
+        (Basic::ULong, "ulong"),
+        (Basic::ULongLong, "ulonglong"),
+        (Basic::Float, "float"),
+        (Basic::Double, "double"),
+        (Basic::LongDouble, "longdouble"),
+        (Basic::Boolean, "boolean"),
+        (Basic::Octet, "octet"),
+        (Basic::Char, "char"),
+        (Basic::WChar, "wchar"),
+        (Basic::String, "string"),
+        (Basic::WString, "wstring"),
+        (Basic::Objref, "objref"),
+    ];
+
+    /// Returns the name of its element; its kind is that after `tk_`.
+    pub fn name(self) -> &'static str {
+        let found = Basic::ALL.iter().find(|(basic, _)| *basic == self);
+        found.map_or("", |(_, name)| name)
+    }
+
+    pub(crate) fn named(name: &str) -> Option<Basic> {
+        let found = Basic::ALL.iter().find(|(_, known)| *known == name);
+        found.map(|(basic, _)| *basic)
+    }
+}
+
+/// Type of a value.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Type {
+    /// No value at all (`tk_null`).
+    Null,
+    /// A basic type.
+    Basic(Basic),
+    /// An enumeration.
+    Enum {
+        /// Name.
+        name: String,
+        /// Repository id.
+        type_id: String,
+        /// Names of its values in order.
+        members: Vec<String>,
+    },
+    /// A struct.
+    Struct {
+        /// Name.
+        name: String,
+        /// Repository id.
+        type_id: String,
+        /// Members in order.
+        members: Vec<(String, Type)>,
+    },
+    /// A sequence.
+    Sequence {
+        /// Most elements, if it is bounded.
+        bound: Option<u32>,
+        /// Type of its elements.
+        element: Box<Type>,
+    },
+    /// A name of another type.
+    Alias {
+        /// Name.
+        name: String,
+        /// Repository id.
+        type_id: String,
+        /// The type that it stands for.
+        element: Box<Type>,
+    },
+}
+
+/// Data of a value.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Data {
+    /// No data.
+    Null,
+    /// Signed and unsigned numbers of at most 32 bits, octets, and `long long`.
+    Integer(i64),
+    /// `unsigned long long`.
+    Unsigned(u64),
+    /// `float`.
+    Float(f32),
+    /// `double`.
+    Double(f64),
+    /// `boolean`.
+    Boolean(bool),
+    /// Strings, characters, references, and the digits of a `long double`.
+    Text(String),
+    /// Name of a value of an enumeration.
+    Enum(String),
+    /// Members of a struct in the order of its type.
+    Struct(Vec<Data>),
+    /// Elements of a sequence.
+    Sequence(Vec<Data>),
+}
+
+/// A type and data of it (`Deployment::Any`).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Any {
+    /// The type.
+    pub kind: Type,
+    /// The data; it fits the type where it was read.
+    pub data: Data,
+    /// Position of the element.
+    pub place: Place,
+}
+
+impl Default for Any {
+    fn default() -> Any {
+        Any {
+            kind: Type::Null,
+            data: Data::Null,
+            place: Place::default(),
+        }
+    }
+}
+
+impl Any {
+    /// A string.
+    pub fn string(text: impl Into<String>) -> Any {
+        Any {
+            kind: Type::Basic(Basic::String),
+            data: Data::Text(text.into()),
+            place: Place::default(),
+        }
+    }
+
+    /// A `long`.
+    pub fn long(number: i32) -> Any {
+        Any {
+            kind: Type::Basic(Basic::Long),
+            data: Data::Integer(number.into()),
+            place: Place::default(),
+        }
+    }
+
+    /// Returns the text, if it is a string.
+    pub fn as_text(&self) -> Option<&str> {
+        match &self.data {
+            Data::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Returns the number, if it is one.
+    pub fn as_number(&self) -> Option<f64> {
+        match &self.data {
+            Data::Integer(number) => Some(*number as f64),
+            Data::Unsigned(number) => Some(*number as f64),
+            Data::Float(number) => Some((*number).into()),
+            Data::Double(number) => Some(*number),
+            Data::Text(text) if self.kind == Type::Basic(Basic::LongDouble) => text.parse().ok(),
+            _ => None,
+        }
+    }
+}
+
+impl Item for Any {
+    fn read(element: &Element) -> Result<Any, Error> {
+        let part = |name: &str| {
+            element.child(name).ok_or_else(|| {
+                Error::at(
+                    element.place,
+                    format!("<{}> lacks its <{name}>", element.name),
+                )
+            })
+        };
+        let kind = read_type(part("type")?)?;
+        if let Some(other) = element
+            .children
+            .iter()
+            .find(|child| !["type", "value"].contains(&&*child.name))
+        {
+            return Err(Error::at(
+                other.place,
+                format!(
+                    "a value has <type> and <value>, and no <{}>",
+                    clip(&other.name)
+                ),
+            ));
+        }
+        let data = match (&kind, element.child("value")) {
+            (Type::Null, None) => Data::Null,
+            _ => read_data(part("value")?, &kind)?,
+        };
+        Ok(Any {
+            kind,
+            data,
+            place: element.place,
+        })
+    }
+
+    fn write(&self, name: &str) -> Element {
+        let mut element = Element::new(name);
+        element.children.push(write_type(&self.kind, "type"));
+        if self.kind != Type::Null {
+            element
+                .children
+                .push(write_data("value", &self.kind, &self.data));
+        }
+        element
+    }
+}
+
+/// Returns the type that an alias stands for in the end.
+fn resolve(mut kind: &Type) -> &Type {
+    while let Type::Alias { element, .. } = kind {
+        kind = element;
+    }
+    kind
+}
+
+/// Returns the name of the elements that hold data of a type.
+fn holder(kind: &Type) -> Option<&'static str> {
+    match resolve(kind) {
+        Type::Basic(basic) => Some(basic.name()),
+        Type::Enum { .. } => Some("enum"),
+        _ => None,
+    }
+}

@@ -112,6 +112,11 @@ pub enum ErrorKind {
     },
     /// The values of a client's messages take more memory than is left of what they may take together.
     NoMemoryLeft,
+    /// Octets that may only be read where their sender wrote them, and lie elsewhere.
+    NotInPlace {
+        /// Number of octets.
+        octets: usize,
+    },
 }
 
 impl ErrorKind {
@@ -211,6 +216,11 @@ impl fmt::Display for ErrorKind {
             ),
             Self::NoMemoryLeft => f.write_str(
                 "the values of this client's messages take as much memory as they may (setting MaxOctetsPerClient)",
+            ),
+            Self::NotInPlace { octets } => write!(
+                f,
+                "{octets} octets do not lie where their sender wrote them, and may be read nowhere else (policy \
+                 LargePayloads)"
             ),
         }
     }

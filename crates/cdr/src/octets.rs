@@ -140,8 +140,7 @@ impl<'a> Octets<'a> {
         if let Some(lease) = d.leased()? {
             return Ok(Self::Leased(lease));
         }
-        let length = d.length(None, 1)?;
-        d.octets(length).map(Self::Borrowed)
+        d.octets_here().map(Self::Borrowed)
     }
 }
 

@@ -1,5 +1,6 @@
 //! The one upward trait of this crate.
 
+use crate::policy::LargePayloads;
 use crate::{Orb, Outcome, Ref, Scheduled, Servant, Upcall};
 
 /// Finds the servant of an object key and lets it answer.
@@ -31,6 +32,13 @@ pub trait Adapter: Send + Sync + 'static {
     /// Asked when a client offers, and for each request over a connection that
     /// this side opened.
     fn bidirectional(&self, key: &[u8]) -> Option<bool> {
+        let _ = key;
+        None
+    }
+
+    /// Returns the policy of an object about large payloads that requests bring. `None`: as the endpoint or the ORB is
+    /// configured. Asked for each request with octets of 16 KiB or more for an operation that has them in place.
+    fn large_payloads(&self, key: &[u8]) -> Option<LargePayloads> {
         let _ = key;
         None
     }

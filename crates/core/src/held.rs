@@ -10,6 +10,7 @@ use oxorb_object::{CompletionStatus, SystemException};
 
 use crate::conn::Kept;
 use crate::interceptor::ServerFlow;
+use crate::policy::LargePayloads;
 use crate::server::{self, Sink};
 use crate::terms::Times;
 use crate::upcall::{Arrived, Outcome, Upcall};
@@ -69,6 +70,8 @@ pub struct Detached {
     pub(crate) flow: Option<Arc<ServerFlow>>,
     /// It lacks octets of the arguments, which somebody had taken before it was copied.
     pub(crate) lacks: bool,
+    /// Policy about large payloads of the connection that it came over, if it came over one.
+    pub(crate) payloads: Option<LargePayloads>,
 }
 
 /// What a [`Detached`] request was answered, or the way in which that will come.
@@ -100,6 +103,7 @@ impl Detached {
             times: Times::default(),
             flow: None,
             lacks: false,
+            payloads: None,
         })
     }
 
@@ -132,6 +136,7 @@ impl Detached {
             key,
             dialect: self.dialect,
             times: &self.times,
+            payloads: self.payloads,
         };
         server::upcall(&arrived, &mut sink, self.flow.as_ref(), |upcall| {
             if self.lacks {
@@ -190,6 +195,7 @@ impl<'r> Upcall<'r> {
             context: frame.context.cloned(),
             message: message.to_vec(),
             lacks,
+            payloads: self.arrived.payloads,
             dialect: self.arrived.dialect,
             times: *self.arrived.times,
             flow: self.flow.cloned(),

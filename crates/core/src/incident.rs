@@ -65,7 +65,8 @@ pub enum Incident {
     TooLarge,
     /// A client takes its large replies too slowly (`MaxReplyOctetsPerClient`); a request of its was answered TRANSIENT.
     RepliesNotTaken,
-    /// The system refused what `SharedPages` says of a connection's memory; the connection was closed.
+    /// The system refused what `SharedPages`, or `pages=` of the endpoint, says of a connection's memory; the connection was
+    /// closed.
     PagesRefused,
 }
 
@@ -160,7 +161,7 @@ impl Incident {
             }
             Incident::Violation => "the client broke the protocol",
             Incident::PagesRefused => {
-                "the system refuses the pages that connections over shared memory are to have (-ORBSharedPages), \
+                "the system refuses the pages that connections over shared memory are to have (-ORBSharedPages, or pages= of the endpoint), \
                  and the connection was closed"
             }
             Incident::RepliesNotTaken => {

@@ -215,6 +215,7 @@ impl Later {
             key,
             dialect: self.dialect,
             times: &self.times,
+            payloads: None,
         };
         server::upcall(&arrived, &mut sink, self.flow.as_ref(), act);
         if let Some(line) = line {

@@ -7,6 +7,7 @@ use oxorb_cdr::{Decode as _, Decoder, Dialect, Encode as _, Encoder, Result as C
 use oxorb_giop::{Aliased, Begun, Frame, ReplyStatus, Request, Response, Wire};
 use oxorb_object::{CompletionStatus, Ior, Qos, ServiceContext, SystemException, contexts};
 use oxorb_rt::Priority;
+use oxorb_transport::LARGE;
 
 use crate::Options;
 use crate::interceptor::{Entered, Interrupt, Sending, ServerFlow, Target, Verdict, View};
@@ -48,6 +49,8 @@ pub(crate) struct Arrived<'r> {
     pub(crate) key: &'r [u8],
     pub(crate) dialect: Dialect,
     pub(crate) times: &'r Times,
+    /// Policy about large payloads of the connection that it came over; `None`: it came over none.
+    pub(crate) payloads: Option<LargePayloads>,
 }
 
 /// Proof that an upcall was answered (or needs no answer).
@@ -265,12 +268,9 @@ impl<'r> Upcall<'r> {
         &mut self,
         decode: impl FnOnce(&mut Decoder<'r>) -> CdrResult<T>,
     ) -> Result<T, Rejected> {
-        let mut d = self
-            .arrived
-            .frame
-            .decoder_at(self.arrived.dialect, self.arrived.request.body)
-            .with_limits(self.arrived.orb.options().limits.cdr)
-            .with_scope(self.arrived.orb);
+        let frame = self.arrived.frame;
+        let mut d =
+            self.prepared(frame.decoder_at(self.arrived.dialect, self.arrived.request.body));
         let args = match decode(&mut d) {
             Ok(args) => d.finish().map(|()| args),
             Err(error) => Err(error),
@@ -285,29 +285,62 @@ impl<'r> Upcall<'r> {
     }
 
     /// Decodes arguments as [`args`](Self::args) does, and leaves [`Octets`](oxorb_cdr::Octets) where their sender wrote
-    /// them, if the transport lends them and the ORB does not [copy](LargePayloads). Where it lent others, `decode` is called twice: the first time it may read anything,
-    /// and its result is dropped.
+    /// them, if the transport lends them and [`LargePayloads`] allows it: that of the object's POA, else of the endpoint,
+    /// else of the ORB. Where the transport lent others, `decode` is called twice: the first time it may read anything, and
+    /// its result is dropped.
+    ///
+    /// Under [`LargePayloads::InPlaceOnly`] the arguments of a request that came over a connection are rejected with
+    /// NO_RESOURCES, `NOT_IN_PLACE`, where octets of 16 KiB or more lie elsewhere.
     pub fn args_in_place<T>(
         &mut self,
         decode: impl Fn(&mut Decoder<'r>) -> CdrResult<T>,
     ) -> Result<T, Rejected> {
-        let copied = self.arrived.orb.options().large_payloads == LargePayloads::Copied;
-        if let Some(gap) = self.arrived.frame.gap.filter(|_| !copied) {
+        let (frame, body) = (self.arrived.frame, self.arrived.request.body);
+        // Nothing in it is large enough for the policy to speak of.
+        if frame.gap.is_none() && frame.bytes.len() < LARGE {
+            return self.args(decode);
+        }
+        let mode = self.payloads();
+        if mode == LargePayloads::Copied {
+            return self.args(decode);
+        }
+        let in_place_only = mode == LargePayloads::InPlaceOnly;
+        let decoder = |d: Decoder<'r>| {
+            let d = self.prepared(d);
+            if in_place_only { d.in_place_only() } else { d }
+        };
+        if let Some(gap) = frame.gap {
             // Another call took it: what is left of the message has other octets in its place.
             if gap.was_taken() {
                 return Err(Rejected(raise::ARGUMENTS_TAKEN));
             }
-            let frame = self.arrived.frame;
-            let mut d = frame
-                .decoder_in_place(self.arrived.dialect, self.arrived.request.body)
-                .with_limits(self.arrived.orb.options().limits.cdr)
-                .with_scope(self.arrived.orb);
+            let mut d = decoder(frame.decoder_in_place(self.arrived.dialect, body));
             let args = decode(&mut d).and_then(|args| d.finish().map(|()| args));
             if gap.was_taken() {
                 return self.read(args);
             }
         }
-        self.args(decode)
+        let mut d = decoder(frame.decoder_at(self.arrived.dialect, body));
+        let args = decode(&mut d).and_then(|args| d.finish().map(|()| args));
+        self.read(args)
+    }
+
+    /// Returns what is to become of large octets: as the object's POA says, else the connection. What came over none, and
+    /// lies in memory of this process, is left there.
+    fn payloads(&self) -> LargePayloads {
+        let Some(of_connection) = self.arrived.payloads else {
+            return LargePayloads::InPlace;
+        };
+        let adapter = self.arrived.orb.adapter();
+        let of_object = adapter.and_then(|adapter| adapter.large_payloads(self.arrived.key));
+        of_object.unwrap_or(of_connection)
+    }
+
+    /// Gives a decoder of the request what the ORB has for it.
+    #[inline(always)]
+    fn prepared(&self, d: Decoder<'r>) -> Decoder<'r> {
+        d.with_limits(self.arrived.orb.options().limits.cdr)
+            .with_scope(self.arrived.orb)
     }
 
     /// Answers with the results: return value, then inout and out arguments.

@@ -36,6 +36,9 @@ use std::sync::Arc;
 
 pub use room::{Place, Room, SealedRoom};
 
+/// Number of octets from which on transports lend memory: smaller payloads cost less as copies.
+pub const LARGE: usize = 16 << 10;
+
 /// Memory of which parts are lent.
 pub trait Memory: Send + Sync {
     /// Copies octets out of the memory, from the octet `at` on. Each is read once.

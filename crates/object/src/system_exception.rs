@@ -323,6 +323,9 @@ fn from_cdr(kind: ErrorKind, completed: CompletionStatus) -> SystemException {
         ErrorKind::NoMemoryLeft => {
             return SystemException::no_memory(minor::no_memory::CLIENT_SHARE, completed);
         }
+        ErrorKind::NotInPlace { .. } => {
+            return SystemException::no_resources(minor::no_resources::NOT_IN_PLACE, completed);
+        }
         ErrorKind::BadIndirection(_) => marshal::INDIRECTION,
         ErrorKind::BadFixed => marshal::FIXED,
         ErrorKind::BadValueTag(_) | ErrorKind::BadChunk | ErrorKind::ValueMismatch => {

@@ -148,6 +148,11 @@ struct PoliciesPage;
 #[doc = include_str!("../../../docs/protocols.md")]
 struct ProtocolsPage;
 
+/// The page about shared memory, whose examples are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/shared-memory.md")]
+struct SharedMemoryPage;
+
 /// The page about schedules, whose example is a test.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/scheduling.md")]

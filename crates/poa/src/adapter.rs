@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use crate::dispatch::without_slot;
 use arc_swap::{ArcSwap, ArcSwapOption, Guard};
 use oxorb_core::lock::Mutex;
+use oxorb_core::policy::LargePayloads;
 use oxorb_core::{
     Adapter, Interface, Located, ObjectRef, Orb, Outcome, Ref, Scheduled, Servant, Upcall, WeakOrb,
 };
@@ -160,6 +161,15 @@ impl RootAdapter {
 
     /// What the run-time scheduler knows of the object of a key.
     pub(crate) fn scheduled_at(&self, key: &[u8]) -> Option<Scheduled> {
+        self.look_into(key, |pass, key| pass.find_active(key)?.scheduled.clone())
+    }
+
+    /// Looks into the POA of a key, if it is there.
+    fn look_into<R>(
+        &self,
+        key: &[u8],
+        look: impl FnOnce(&Pass, Key<'_>) -> Option<R>,
+    ) -> Option<R> {
         let names = self.names.load();
         let named;
         let key = match Key::parse(without_slot(key).0) {
@@ -169,9 +179,7 @@ impl RootAdapter {
                 Key::parse(&named)?
             }
         };
-        let pass = self.present(key)?;
-        let object = pass.as_deref()?.find_active(key)?;
-        object.scheduled.clone()
+        look(self.present(key)?.as_deref()?, key)
     }
 
     pub(crate) fn shared(&self) -> Option<Arc<RootAdapter>> {
@@ -348,27 +356,11 @@ impl Adapter for RootAdapter {
     }
 
     fn bidirectional(&self, key: &[u8]) -> Option<bool> {
-        let names = self.names.load();
-        let named;
-        let key = match Key::parse(key) {
-            Some(key) => key,
-            None => {
-                named = names.get(key)?;
-                Key::parse(&named)?
-            }
-        };
-        let pass = match key {
-            Key::Active {
-                incarnation, poa, ..
-            }
-            | Key::Transient {
-                incarnation, poa, ..
-            } => self.numbered(poa, incarnation),
-            Key::Persistent { hash, path, .. } => self.at_path(hash, path),
-        }?;
-        pass.as_ref()
-            .as_ref()
-            .and_then(|pass| pass.poa.policies.both_ways())
+        self.look_into(key, |pass, _| pass.poa.policies.both_ways())
+    }
+
+    fn large_payloads(&self, key: &[u8]) -> Option<LargePayloads> {
+        self.look_into(key, |pass, _| pass.poa.policies.large_payloads)
     }
 
     fn look_at_running(&self, look: &mut dyn FnMut(&[u8])) {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::num::NonZeroU32;
 
 use oxorb_core::ThreadpoolId;
-use oxorb_core::policy::ProtocolList;
+use oxorb_core::policy::{LargePayloads, ProtocolList};
 use oxorb_object::{PriorityBands, PriorityModelPolicy};
 
 use crate::RtPolicies;
@@ -44,6 +44,9 @@ pub struct Policies {
     pub lookup: Lookup,
     /// Whether callbacks go over the connections that clients opened.
     pub bidirectional: Bidirectional,
+    /// What becomes of octets of 16 KiB or more that the IDL marks `@in_place`, of requests for its objects; `None`: as the
+    /// endpoint or the ORB is configured. Not of the specification.
+    pub large_payloads: Option<LargePayloads>,
     /// Priorities and the threads that have them.
     pub realtime: RtPolicies,
 }
@@ -191,6 +194,8 @@ pub enum Policy {
     Lookup(Lookup),
     /// Policy type 37.
     Bidirectional(Bidirectional),
+    /// Not of the specification (type 0x4f58000a of OxORB's own).
+    LargePayloads(LargePayloads),
     /// Policy type 40.
     PriorityModel(PriorityModelPolicy),
     /// Policy type 41.
@@ -245,6 +250,7 @@ impl Policies {
         request_processing: RequestProcessing::ActiveObjectMapOnly,
         lookup: Lookup::Active,
         bidirectional: Bidirectional::AsOrb,
+        large_payloads: None,
         realtime: RtPolicies {
             priority_model: None,
             threadpool: None,
@@ -294,6 +300,7 @@ impl Policies {
                 Policy::RequestProcessing(value) => policies.request_processing = value,
                 Policy::Lookup(value) => policies.lookup = value,
                 Policy::Bidirectional(value) => policies.bidirectional = value,
+                Policy::LargePayloads(value) => policies.large_payloads = Some(value),
                 Policy::PriorityModel(value) => policies.realtime.priority_model = Some(value),
                 Policy::Threadpool(value) => policies.realtime.threadpool = Some(value),
                 Policy::ServerProtocol(value) => policies.realtime.server_protocols = Some(value),
@@ -305,7 +312,7 @@ impl Policies {
         policies.check_list(list).map(|()| policies)
     }
 
-    /// All of them as a list, in the order of the fields, those of RT-CORBA that there are last.
+    /// All of them as a list, in the order of the fields; those that a POA may lack come last.
     pub fn to_list(&self) -> Vec<Policy> {
         let realtime = self.realtime.to_list();
         [
@@ -320,6 +327,7 @@ impl Policies {
             Policy::Bidirectional(self.bidirectional),
         ]
         .into_iter()
+        .chain(self.large_payloads.map(Policy::LargePayloads))
         .chain(realtime)
         .collect()
     }
@@ -381,7 +389,7 @@ struct Rule {
     party: fn(&Policy) -> bool,
 }
 
-const RULES: [Rule; 7] = [
+const RULES: [Rule; 8] = [
     Rule {
         text: "servant_retention: NonRetain needs request_processing: DefaultServant or \
                ServantManager",
@@ -433,5 +441,14 @@ const RULES: [Rule; 7] = [
         text: "lookup: Linear needs servant_retention: Retain",
         broken: |p| p.lookup == Lookup::Linear && !p.retains(),
         party: |p| matches!(p, Policy::ServantRetention(_) | Policy::Lookup(_)),
+    },
+    Rule {
+        text: "large_payloads: InPlaceOnly reads octets where they lie, and thread: MainThread has requests copied for \
+               another thread",
+        broken: |p| {
+            p.large_payloads == Some(LargePayloads::InPlaceOnly)
+                && p.thread == ThreadPolicy::MainThread
+        },
+        party: |p| matches!(p, Policy::Thread(_) | Policy::LargePayloads(_)),
     },
 ];

@@ -1,7 +1,8 @@
 //! Endpoints and addresses, and their grammar.
 
+use oxorb_core::policy::LargePayloads;
 use oxorb_sys::shared;
-use oxorb_transport::{Address, Endpoint, EndpointError, Part};
+use oxorb_transport::{Address, Endpoint, EndpointError, Pages, Part};
 use oxorb_uiop::{Name, OwnOption, read_urls};
 
 use crate::SCHEME;
@@ -26,11 +27,14 @@ pub const MAX_BLOCKS: u32 = 256 << 20;
 ///
 /// # Grammar
 ///
-/// That of UNIX sockets ([`oxorb_uiop::Place`]), and two options more. Addresses have the sizes in front
+/// That of UNIX sockets ([`oxorb_uiop::Place`]), and four options more. The ORB reads the last two, and values that say
+/// what its own settings would (`-ORBLargePayloads`, `-ORBSharedPages`) go before these. Addresses have the sizes in front
 /// where they are not the default, since the client makes the memory.
 ///
 /// ```text
 /// option    = "ring=" octets | "blocks=" octets | "mode=" octal | ( "allow=" | "deny=" ) who
+///           | "payloads=" ( "copied" | "single-copy" | "in-place" | "in-place-only" )
+///           | "pages=" ( "on-demand" | "resident" | "locked" | "huge" | "huge-locked" | "give-back:" milliseconds )
 /// octets    = number [ "K" | "M" ]
 /// address   = "shm:" [ ring [ "+" blocks ] ":" ] ( path | "@" name )
 /// ```
@@ -62,10 +66,7 @@ const BLOCKS: &str = "blocks";
 impl Place {
     /// Reads the place out of an endpoint that this transport made.
     pub fn of(endpoint: &Endpoint) -> Self {
-        let option = |which: &str| {
-            let found = endpoint.options.iter().find(|(name, _)| *name == which);
-            found.and_then(|(_, value)| octets(value))
-        };
+        let option = |which: &str| endpoint.option(which).and_then(octets);
         Self {
             name: oxorb_uiop::Place::of(endpoint).name,
             ring: option(RING).unwrap_or(DEFAULT_RING),
@@ -151,8 +152,22 @@ pub(crate) fn url(text: Part<'_>) -> Result<Vec<Endpoint>, EndpointError> {
             None => Err(value.error(MULTIPLES)),
         },
     };
-    let all = "the options are ring, blocks, mode, allow and deny";
-    read_urls(text, SCHEME, &[ring, blocks], all)
+    let payloads = OwnOption {
+        name: Endpoint::PAYLOADS,
+        read: |value| match value.text().parse::<LargePayloads>() {
+            Ok(_) => Ok(Some(value.text().to_owned())),
+            Err(problem) => Err(value.error(problem)),
+        },
+    };
+    let pages = OwnOption {
+        name: Endpoint::PAGES,
+        read: |value| match value.text().parse::<Pages>() {
+            Ok(_) => Ok(Some(value.text().to_owned())),
+            Err(problem) => Err(value.error(problem)),
+        },
+    };
+    let all = "the options are ring, blocks, payloads, pages, mode, allow and deny";
+    read_urls(text, SCHEME, &[ring, blocks, payloads, pages], all)
 }
 
 /// Reads a size.
@@ -215,7 +230,7 @@ mod tests {
         }
         let error = read("/a|rings=4K").unwrap_err();
         assert!(
-            error.contains("ring, blocks, mode, allow and deny"),
+            error.contains("ring, blocks, payloads, pages, mode, allow and deny"),
             "{error}"
         );
         assert_eq!(read("/a").unwrap().blocks, DEFAULT_BLOCKS);
@@ -229,6 +244,26 @@ mod tests {
         }
         let error = read("a").unwrap_err();
         assert!(error.contains("shm:///a"), "{error}");
+    }
+
+    #[test]
+    fn options_of_the_orb_are_read_and_written() {
+        let text = "/a|ring=4K&payloads=single-copy&pages=give-back:50";
+        let endpoint = &url(Part::new(text)).unwrap()[0];
+        assert_eq!(endpoint.option(Endpoint::PAYLOADS), Some("single-copy"));
+        assert_eq!(endpoint.option(Endpoint::PAGES), Some("give-back:50"));
+        let written = endpoint.to_string();
+        let again = url(Part::new(written.strip_prefix("shm://").unwrap())).unwrap();
+        assert_eq!(&again[0], endpoint);
+        for (text, part) in [
+            ("/a|payloads=none", "expected copied, single-copy"),
+            ("/a|pages=", "expected on-demand|resident"),
+            ("/a|pages=give-back:9", "at least 10 milliseconds"),
+            ("/a|pages=give-back:+50", "expected"),
+        ] {
+            let error = read(text).unwrap_err();
+            assert!(error.contains(part), "{text}: {error}");
+        }
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::ring::Told;
 use crate::time::Clock;
 
 /// Octets from which on a payload goes into a block, if one is free.
-pub(crate) const LARGE: usize = 16 << 10;
+pub(crate) const LARGE: usize = oxorb_transport::LARGE;
 
 /// Octets from which on a message may have such payloads.
 pub(crate) const MANY: usize = LARGE;

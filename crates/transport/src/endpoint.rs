@@ -41,6 +41,19 @@ impl Endpoint {
         }
     }
 
+    /// Name of the option that says which octets the ORB copies of what comes there, of transports that lend memory.
+    pub const PAYLOADS: &'static str = "payloads";
+
+    /// Name of the option that says how the ORB handles the pages of its connections ([`Pages`](crate::Pages)), of
+    /// transports that share memory.
+    pub const PAGES: &'static str = "pages";
+
+    /// Returns the value of an option of the transport's own, if the endpoint has it.
+    pub fn option(&self, name: &str) -> Option<&str> {
+        let found = self.options.iter().find(|(option, _)| *option == name);
+        found.map(|(_, value)| value.as_str())
+    }
+
     /// Reads an option that endpoints of all transports have: `allow` and `deny`. Returns false for
     /// any other.
     ///

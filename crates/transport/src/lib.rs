@@ -48,7 +48,7 @@ pub use address::{Address, AddressError, Scheme};
 pub use endpoint::{Endpoint, EndpointError, Part};
 pub use identity::PeerId;
 pub use link::{Facts, Lender, Link, Rooms, WriteError};
-pub use oxorb_lend::{Lease, Place, Room};
+pub use oxorb_lend::{LARGE, Lease, Place, Room};
 pub use properties::{Pages, Properties};
 pub use race::{
     Attempt, ConnectError, Surroundings, Target, connect, connect_first, connect_first_with,

@@ -1,5 +1,6 @@
 //! Properties of a connection.
 
+use std::str::FromStr;
 use std::time::Duration;
 
 /// Properties to give a link ([`Link::apply`](crate::Link::apply)); `None` leaves one as it is.
@@ -58,4 +59,47 @@ pub enum Pages {
     /// Pages that this end wrote are given back when nothing was written for this time, and all of it
     /// was read.
     GivenBack(Duration),
+}
+
+impl Pages {
+    /// Values in text.
+    pub const VALUES: &'static str = "on-demand|resident|locked|huge|huge-locked|give-back:MS";
+
+    /// Shortest time without a write after which pages are given back.
+    pub const MIN_REST: Duration = Duration::from_millis(10);
+}
+
+/// Reads one of [`VALUES`](Pages::VALUES). The error is a sentence without the full stop.
+///
+/// ```
+/// use oxorb_transport::Pages;
+///
+/// assert_eq!("locked".parse(), Ok(Pages::Resident { huge: false, locked: true }));
+/// assert!("give-back:9".parse::<Pages>().unwrap_err().contains("at least 10 milliseconds"));
+/// ```
+impl FromStr for Pages {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let resident = |huge, locked| Ok(Self::Resident { huge, locked });
+        match text {
+            "on-demand" => Ok(Self::OnDemand),
+            "resident" => resident(false, false),
+            "locked" => resident(false, true),
+            "huge" => resident(true, false),
+            "huge-locked" => resident(true, true),
+            _ => {
+                let time = text.strip_prefix("give-back:");
+                let time = time.filter(|time| time.bytes().all(|digit| digit.is_ascii_digit()));
+                let time = time.and_then(|time| time.parse().ok());
+                let time = time.map(Duration::from_millis);
+                time.filter(|time| *time >= Self::MIN_REST)
+                    .map(Self::GivenBack)
+                    .ok_or_else(|| {
+                        let (values, rest) = (Self::VALUES, Self::MIN_REST.as_millis());
+                        format!("expected {values}, with at least {rest} milliseconds")
+                    })
+            }
+        }
+    }
 }

@@ -1,10 +1,10 @@
 //! Octets of a message that lie elsewhere.
 
-use oxorb_lend::Lease;
+use oxorb_lend::{LARGE, Lease};
 
 use super::Decoder;
-use crate::Result;
 use crate::gap::Gap;
+use crate::{ErrorKind, Result};
 
 impl<'de> Decoder<'de> {
     /// Reads a message of which the octets at hand lack those of a gap. What is read before the gap was come to, and what
@@ -13,6 +13,23 @@ impl<'de> Decoder<'de> {
     pub fn with_gap(mut self, gap: &'de Gap) -> Self {
         self.gap = Some(gap);
         self
+    }
+
+    /// Refuses [`Octets`](crate::Octets) of 16 KiB or more ([`LARGE`]) that lie in the message, so that they would be
+    /// copied: [`ErrorKind::NotInPlace`].
+    #[must_use]
+    pub fn in_place_only(mut self) -> Self {
+        self.in_place_only = true;
+        self
+    }
+
+    /// Reads octets that lie in the message.
+    pub(crate) fn octets_here(&mut self) -> Result<&'de [u8]> {
+        let octets = self.length(None, 1)?;
+        if self.in_place_only && octets >= LARGE {
+            return Err(self.error(ErrorKind::NotInPlace { octets }));
+        }
+        self.octets(octets)
     }
 
     /// Takes the lease of a sequence of octets that is next, if the octets of a gap are just those. Reading goes on behind

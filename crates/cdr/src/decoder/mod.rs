@@ -47,6 +47,8 @@ pub struct Decoder<'de> {
     order: ByteOrder,
     dialect: Dialect,
     depth: u16,
+    /// Large octets that lie nowhere else than in the message are an error.
+    in_place_only: bool,
     limits: Limits,
     budget: Budget,
     scope: Option<&'de dyn Scope>,
@@ -69,6 +71,7 @@ impl<'de> Decoder<'de> {
             order,
             dialect,
             depth: 0,
+            in_place_only: false,
             limits: Limits::default(),
             budget: Budget::START,
             scope: None,

@@ -9,6 +9,7 @@ use super::usual::{invoke, invoke_dynamic};
 use super::{Answered, AsyncReply, Buffered, InFlight, Prepared, Slots};
 use super::{asynchronous, buffered, explicit};
 use crate::op::{Op, Operation, UserException};
+use crate::policy::LargePayloads;
 use crate::{Failure, ObjectRef, Ref};
 
 impl Ref {
@@ -37,7 +38,8 @@ impl Ref {
     }
 
     /// Calls as [`invoke`](Self::invoke) does, and leaves [`Octets`] among the results where the server wrote them, if the
-    /// transport lends them: until they are dropped, that is memory which the server cannot use for other replies.
+    /// transport lends them and [`LargePayloads`] does not say `Copied`: until they are dropped, that is memory which the
+    /// server cannot use for other replies.
     ///
     /// Where the transport lent other results, `result` is called twice: what it read first is dropped.
     pub fn invoke_in_place<'a, R, E: UserException>(
@@ -46,17 +48,25 @@ impl Ref {
         args: impl Fn(&mut Encoder<'a>) -> CdrResult<()>,
         result: impl Fn(&mut Decoder<'_>) -> CdrResult<R>,
     ) -> Result<R, E> {
-        invoke(self, op, &args)?.results_in_place(result)
+        let reply = invoke(self, op, &args)?;
+        match self.policies().payloads {
+            LargePayloads::Copied => reply.results(result),
+            _ => reply.results_in_place(result),
+        }
     }
 
     /// Calls as [`invoke_octets`](Self::invoke_octets) does, and leaves the result where the server wrote it, if the
-    /// transport lends it.
+    /// transport lends it and [`LargePayloads`] does not say `Copied`.
     pub fn invoke_octets_in_place<'a, E: UserException>(
         &self,
         op: &'static Op,
         args: impl Fn(&mut Encoder<'a>) -> CdrResult<()>,
     ) -> Result<Octets<'static>, E> {
-        invoke(self, op, &args)?.into_octets_in_place()
+        let reply = invoke(self, op, &args)?;
+        match self.policies().payloads {
+            LargePayloads::Copied => reply.into_octets().map(|it| Octets::Owned(it.into_vec())),
+            _ => reply.into_octets_in_place(),
+        }
     }
 
     /// Sends a oneway request; returns when the transport has it (SYNC_WITH_TRANSPORT).
@@ -90,7 +100,11 @@ impl Ref {
         args: impl Fn(&mut Encoder<'a>) -> CdrResult<()>,
         result: fn(&mut Decoder<'_>) -> CdrResult<R>,
     ) -> AsyncReply<R, E> {
-        asynchronous::invoke_async(self, op.into(), &args, Reading::InPlace(result))
+        let reading = match self.policies().payloads {
+            LargePayloads::Copied => Reading::Copied(result),
+            _ => Reading::InPlace(result),
+        };
+        asynchronous::invoke_async(self, op.into(), &args, reading)
     }
 
     /// Marshals the arguments of an operation, to send them many times (A7.6).

@@ -348,10 +348,23 @@ impl Options {
 
     /// Returns the properties without which a connection is not wanted, if there are some.
     pub(crate) fn indispensable(&self) -> Option<Properties> {
-        (self.shared_pages != Pages::OnDemand).then(|| Properties {
-            pages: Some(self.shared_pages),
-            ..Properties::default()
-        })
+        with_pages(self.shared_pages)
+    }
+
+    /// Returns the properties without which a connection at an endpoint is not wanted, if there are some.
+    pub(crate) fn indispensable_at(&self, endpoint: &Endpoint) -> Option<Properties> {
+        let own = endpoint.option(Endpoint::PAGES);
+        with_pages(
+            own.and_then(|pages| pages.parse().ok())
+                .unwrap_or(self.shared_pages),
+        )
+    }
+
+    /// Returns the policy about large payloads that hold for what comes to an endpoint, unless the object has one.
+    pub(crate) fn payloads_at(&self, endpoint: &Endpoint) -> LargePayloads {
+        let own = endpoint.option(Endpoint::PAYLOADS);
+        own.and_then(|mode| mode.parse().ok())
+            .unwrap_or(self.large_payloads)
     }
 
     /// Returns the properties that say how a thread waits at a connection.
@@ -391,3 +404,11 @@ fn endpoints_of<'t>(setting: &str, text: &'t str) -> &'t str {
 /// The settings that name endpoints.
 pub(crate) const ENDPOINTS: &str = "ListenEndpoints";
 pub(crate) const LANE_ENDPOINTS: &str = "LaneListenEndpoints";
+
+/// Returns properties that name pages, unless these are as connections have them anyway.
+fn with_pages(pages: Pages) -> Option<Properties> {
+    (pages != Pages::OnDemand).then(|| Properties {
+        pages: Some(pages),
+        ..Properties::default()
+    })
+}

@@ -6,10 +6,8 @@ use std::time::Duration;
 use oxorb_cdr::{ByteOrder, CharSet};
 use oxorb_object::Version;
 use oxorb_sys::schedule::Class;
-use oxorb_transport::Pages;
 
 use super::ClientConnections;
-use crate::policy::LargePayloads;
 use crate::rt::MappingChoice;
 
 /// Least size of a fragment: header and service contexts must fit the first one.
@@ -43,41 +41,6 @@ pub(super) fn microseconds(text: &str) -> Result<Duration, String> {
 /// Parses a time of which zero would mean that nothing ever works.
 pub(super) fn some_milliseconds(text: &str) -> Result<Duration, String> {
     positive(text).map(|n| Duration::from_millis(n as u64))
-}
-
-/// Values of a setting of pages.
-pub(super) const PAGES: &str = "on-demand|resident|locked|huge|huge-locked|give-back:MS";
-
-/// Least time without a write after which pages are given back.
-const MIN_REST: u64 = 10;
-
-pub(super) fn pages(text: &str) -> Result<Pages, String> {
-    let (huge, locked) = match text {
-        "on-demand" => return Ok(Pages::OnDemand),
-        "resident" => (false, false),
-        "locked" => (false, true),
-        "huge" => (true, false),
-        "huge-locked" => (true, true),
-        _ => {
-            let wanted = || format!("expected {PAGES}, with at least {MIN_REST} milliseconds");
-            let time = text.strip_prefix("give-back:").ok_or_else(wanted)?;
-            let time = number(time).ok().filter(|time| *time >= MIN_REST);
-            return time
-                .map(|time| Pages::GivenBack(Duration::from_millis(time)))
-                .ok_or_else(wanted);
-        }
-    };
-    Ok(Pages::Resident { huge, locked })
-}
-
-pub(super) fn large_payloads(text: &str) -> Result<LargePayloads, String> {
-    match text {
-        "copied" => Ok(LargePayloads::Copied),
-        "single-copy" => Ok(LargePayloads::SingleCopy),
-        "in-place" => Ok(LargePayloads::InPlace),
-        "in-place-only" => Ok(LargePayloads::InPlaceOnly),
-        _ => Err("expected copied, single-copy, in-place or in-place-only".to_owned()),
-    }
 }
 
 pub(super) fn zero_or_one(text: &str) -> Result<bool, String> {

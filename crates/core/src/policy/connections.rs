@@ -1,6 +1,8 @@
 //! Policies of OxORB's own about connections: which protocol where the preferred one is missing, buffers, fragments,
 //! queues, bandwidth, copies.
 
+use std::str::FromStr;
+
 /// What becomes of a call where the protocols of [`ClientProtocol`](super::ClientProtocol) do not lead to the object.
 ///
 /// OxORB's own, type 0x4f580005. Default: `Refuse`, as RT-CORBA has it. Says nothing about calls without
@@ -60,19 +62,44 @@ pub struct Bandwidth(pub Option<u32>);
 /// marks `@in_place`.
 ///
 /// OxORB's own, type 0x4f58000a. Default: the option LargePayloads, which is `InPlace`. Each side decides about the copy that
-/// it would make: see `docs/shared-memory.md`. For the client it says what [`Ref::room`](crate::Ref::room) gives.
+/// it would make, as sender and as receiver: see `docs/shared-memory.md`. For a client it says what
+/// [`Ref::room`](crate::Ref::room) gives, and how it reads results; a server also has it by POA and by endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum LargePayloads {
-    /// Each side copies: the client from its own memory, the server into its own.
+    /// The sender copies from its own memory, and the receiver into its own.
     Copied,
-    /// The client copies, and the servant reads the octets where the client wrote them.
+    /// The sender copies, and the receiver reads the octets where the sender wrote them.
     SingleCopy,
-    /// The client also writes them there, in a [room](crate::Ref::room). Where the connection has none free, or its protocol
-    /// none at all, the room is ordinary memory, and the client copies.
+    /// The client also writes arguments there, in a [room](crate::Ref::room). Where the connection has none free, or its
+    /// protocol none at all, the room is ordinary memory, and the client copies.
     #[default]
     InPlace,
-    /// As `InPlace`, and where there is no such room asking for one fails.
+    /// Memory as under `InPlace`, and an exception instead of a copy: to a client that asks for a room, and from a server to
+    /// requests whose arguments of 16 KiB or more do not lie where the client wrote them. Results that came otherwise are
+    /// copied, since the operation has run.
     InPlaceOnly,
+}
+
+/// Reads `copied`, `single-copy`, `in-place` or `in-place-only`. The error is a sentence without the full stop.
+///
+/// ```
+/// use oxorb_core::policy::LargePayloads;
+///
+/// assert_eq!("single-copy".parse(), Ok(LargePayloads::SingleCopy));
+/// assert!("double-copy".parse::<LargePayloads>().is_err());
+/// ```
+impl FromStr for LargePayloads {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "copied" => Ok(Self::Copied),
+            "single-copy" => Ok(Self::SingleCopy),
+            "in-place" => Ok(Self::InPlace),
+            "in-place-only" => Ok(Self::InPlaceOnly),
+            _ => Err("expected copied, single-copy, in-place or in-place-only".to_owned()),
+        }
+    }
 }
 
 /// Upper limit of [`BufferPreallocation`].

@@ -21,6 +21,7 @@ use super::status::{Origin, Status};
 use super::{Sink, per_connection};
 use crate::clock;
 use crate::conn::{self, Calls, Ended, Event, Receiver, Turn, Wait};
+use crate::policy::LargePayloads;
 use crate::probe::{self, Stage};
 use crate::sync::thread;
 use crate::{Incident, Options};
@@ -56,6 +57,8 @@ pub(crate) struct Lines {
     /// The threadpool whose port it came to, 0: the ORB's own. `None`: this side opened it, or a filter has picked who
     /// serves the request.
     pub(crate) pool: Option<u32>,
+    /// Policy about large payloads, unless the object has one.
+    pub(crate) payloads: LargePayloads,
 }
 
 /// So many reads from one connection, then it is the others' turn, if there
@@ -98,6 +101,7 @@ impl Connection {
     ) -> Connection {
         let inbox = admitted.status.inbox(&options.limits);
         let lines = Lines {
+            payloads: admitted.status.payloads(options),
             status: admitted.status,
             pool,
         };

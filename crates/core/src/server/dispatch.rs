@@ -104,6 +104,7 @@ pub(crate) fn serve_local(orb: &Orb, message: &[u8], dialect: Dialect, room: Vec
         key,
         dialect,
         times: &times,
+        payloads: None,
     };
     let flow = ServerFlow::of(orb.interceptors());
     upcall(&arrived, &mut sink, flow.as_ref(), |upcall| {
@@ -169,6 +170,7 @@ fn serve(
         key,
         dialect,
         times,
+        payloads: Some(caller.lines.payloads),
     };
     probe::stamp(Stage::RequestAdmitted);
     let flow = ServerFlow::of(orb.interceptors());

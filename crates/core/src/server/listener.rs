@@ -183,6 +183,7 @@ fn accept(
     wire: Wire,
 ) {
     let priority = lane.and_then(|lane| lane.priority());
+    let indispensable = orb.options().indispensable_at(acceptor.endpoint());
     if let Some(lane) = lane {
         lane.enter_unreserved(orb.shared());
     }
@@ -191,8 +192,8 @@ fn accept(
         match acceptor.accept() {
             Ok(link) => {
                 short = false;
-                if let Some(properties) = orb.options().indispensable()
-                    && let Err(error) = link.apply(&properties)
+                if let Some(properties) = &indispensable
+                    && let Err(error) = link.apply(properties)
                 {
                     orb.shared()
                         .note(Incident::PagesRefused, || link.peer(), || error.to_string());
@@ -257,6 +258,9 @@ pub(crate) fn welcome(
     }
     orb.shared().watch.accepted.fetch_add(1, Ordering::Relaxed);
     admitted.status.speak(wire);
+    admitted
+        .status
+        .set_payloads(orb.options().payloads_at(endpoint));
     let id = admitted.id;
     let taken = match lane {
         Some(lane) => lane.adopt(orb, admitted, Arc::clone(&link)),

@@ -17,6 +17,7 @@ use super::session::Session;
 use crate::Options;
 use crate::conn::{Calls, Turn};
 use crate::lock::Mutex;
+use crate::policy::LargePayloads;
 use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// State of a connection, whichever thread serves it.
@@ -54,6 +55,8 @@ pub(crate) struct Status {
     calls: OnceLock<Arc<dyn Calls>>,
     /// How messages are read, if their protocol is another than GIOP.
     reading: OnceLock<Reading>,
+    /// Policy about large payloads of the endpoint that it came to; unset: the ORB's.
+    payloads: OnceLock<LargePayloads>,
     /// Set where another thread may take it over.
     origin: OnceLock<Origin>,
     /// Requests that run, or are about to, in threads that do not read it any more.
@@ -117,6 +120,7 @@ impl Status {
             turn: OnceLock::new(),
             calls: OnceLock::new(),
             reading: OnceLock::new(),
+            payloads: OnceLock::new(),
             origin: OnceLock::new(),
             under_way: AtomicUsize::new(0),
             shared: AtomicBool::new(false),
@@ -130,6 +134,16 @@ impl Status {
         if let Some(reading) = Reading::of(wire) {
             let _ = self.reading.set(reading);
         }
+    }
+
+    /// Sets the policy about large payloads, before the first message.
+    pub(super) fn set_payloads(&self, payloads: LargePayloads) {
+        let _ = self.payloads.set(payloads);
+    }
+
+    /// Returns the policy about large payloads of what comes here, unless the object has one.
+    pub(super) fn payloads(&self, options: &Options) -> LargePayloads {
+        *self.payloads.get().unwrap_or(&options.large_payloads)
     }
 
     /// Returns the protocol of the messages, where GIOP's are of `version`.

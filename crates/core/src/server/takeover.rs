@@ -219,7 +219,12 @@ pub(crate) fn look(orb: &impl Host, lane: Option<&Arc<Lane>>) -> Next {
         };
         let inbox = inbox.unwrap_or_else(|| status.inbox(&orb.options().limits));
         let session = *status.session.lock().expect(UNPOISONED);
-        let lines = Lines { status, pool };
+        let payloads = status.payloads(orb.options());
+        let lines = Lines {
+            status,
+            pool,
+            payloads,
+        };
         let connection = Connection::of(id, link, inbox, session, lines, false);
         match (taken, buffering) {
             (true, Some(lane)) if !reserved => lane.buffer_taken(orb, connection),

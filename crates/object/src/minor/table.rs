@@ -153,6 +153,7 @@ minors! {
         OXORB 3 SLOTS: "all slots of this process are allocated", "allocate a slot once per service and keep it";
         OXORB 4 NO_ROOM: "the shared memory of the connection has no free block of this size, or a payload of this size needs none", "ask for 16 KiB or more, raise blocks= of the server's endpoint, have the servant drop what it keeps, or let LargePayloads be in-place: then the payload is copied";
         OXORB 5 NO_SHARED_MEMORY: "the connection shares no memory with the server for payloads", "have the server listen on shm://, or let LargePayloads be in-place: then the payload is copied";
+        OXORB 6 NOT_IN_PLACE: "the server reads large payloads in place only, and this one came as a copy", "call over shm:// as the server's user, with one large payload a request and free blocks (blocks= of the endpoint), or let LargePayloads of the POA, the endpoint or the server be in-place";
     }
     BadInvOrder bad_inv_order {
         OMG 1 DEPENDENCY: "other definitions depend on it", "remove them first";

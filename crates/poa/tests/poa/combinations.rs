@@ -50,6 +50,7 @@ fn all() -> Vec<Policies> {
                                     request_processing,
                                     lookup: Lookup::Active,
                                     bidirectional: Bidirectional::AsOrb,
+                                    large_payloads: None,
                                     realtime: RtPolicies::default(),
                                 });
                             }

@@ -1,11 +1,12 @@
 //! Calls: their time, their connections, and the threads that serve them.
 
+use oxorb_transport::Pages;
+
 use super::Setting;
 use crate::concurrency::{CONCURRENCY, Concurrency};
 use crate::options::ReactorChoice;
 use crate::options::value::{
-    PAGES, client_connections, microseconds, milliseconds, pages, positive, some_milliseconds,
-    yes_or_no,
+    client_connections, microseconds, milliseconds, positive, some_milliseconds, yes_or_no,
 };
 
 pub(super) const ALL: &[Setting] = &[
@@ -102,10 +103,10 @@ pub(super) const ALL: &[Setting] = &[
     },
     Setting {
         name: "SharedPages",
-        value: PAGES,
-        help: "Pages of connections over shared memory: taken when they are touched, or all at once, also kept in RAM (mlock) or put into huge pages of 2 MiB; or given back after so many milliseconds without a write. What the system refuses ends the connection. Default on-demand.",
+        value: Pages::VALUES,
+        help: "Pages of connections over shared memory: taken when they are touched, or all at once, also kept in RAM (mlock) or put into huge pages of 2 MiB; or given back after so many milliseconds without a write. What the system refuses ends the connection. pages= of an endpoint goes before it. Default on-demand.",
         apply: |options, text| {
-            options.shared_pages = pages(text)?;
+            options.shared_pages = text.parse()?;
             Ok(())
         },
     },

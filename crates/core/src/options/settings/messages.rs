@@ -2,7 +2,7 @@
 
 use super::Setting;
 use crate::options::value::{
-    byte_order, char_set, fragment_size, giop_version, large_payloads, number, zero_or_one,
+    byte_order, char_set, fragment_size, giop_version, number, zero_or_one,
 };
 
 pub(super) const ALL: &[Setting] = &[
@@ -59,9 +59,9 @@ pub(super) const ALL: &[Setting] = &[
         name: "LargePayloads",
         value: "copied|single-copy|in-place|in-place-only",
         help: "Which side copies large @in_place parameters where both share memory: both, the client alone, or nobody who \
-               asks the ORB for the memory to fill; in-place-only refuses to give other memory. Default in-place.",
+               asks the ORB for the memory to fill; in-place-only refuses to give other memory, and requests that were copied. payloads= of an endpoint and the policy of a POA go before it. Default in-place.",
         apply: |options, text| {
-            options.large_payloads = large_payloads(text)?;
+            options.large_payloads = text.parse()?;
             Ok(())
         },
     },

@@ -11,7 +11,7 @@ use oxorb_transport::{Acceptor, Endpoint, Link, ListenError};
 use oxorb_uiop::Listening;
 
 use crate::segment::Sizes;
-use crate::{Place, SCHEME, ShmLink, greeting};
+use crate::{Place, SCHEME, ShmLink, greeting, refused};
 
 /// Time that a client has to greet. It does so with its next system call.
 const GREETING_LIMIT: Duration = Duration::from_secs(1);
@@ -57,15 +57,21 @@ impl ShmAcceptor {
     /// # Errors
     /// When the system has no descriptor or memory left, and the client is lost: whoever accepts makes room for others.
     fn greeted(&self, client: OwnedFd) -> io::Result<Client> {
-        match greeting::receive(&client, self.max) {
+        let received = greeting::receive(&client, self.max);
+        match received {
             Ok(received) => {
                 let server = self.socket.address().clone();
                 let link = ShmLink::accepted(client, received, server);
                 Ok(link.map_or(Client::Nobody, Client::Link))
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Client::Silent(client)),
-            Err(error) if descriptor::is_shortage(&error) => Err(error),
-            Err(_) => Ok(Client::Nobody),
+            Err(error) => {
+                refused::close(client);
+                match descriptor::is_shortage(&error) {
+                    true => Err(error),
+                    false => Ok(Client::Nobody),
+                }
+            }
         }
     }
 }
@@ -94,7 +100,8 @@ impl Acceptor for ShmAcceptor {
                     Client::Silent(client) if since.elapsed() < GREETING_LIMIT => {
                         waiting.push_back((client, since));
                     }
-                    Client::Silent(_) | Client::Nobody => {}
+                    Client::Silent(client) => refused::close(client),
+                    Client::Nobody => {}
                 }
             }
             match self.socket.accept() {
@@ -102,8 +109,10 @@ impl Acceptor for ShmAcceptor {
                     Client::Link(link) => return Ok(Box::new(link)),
                     Client::Nobody => {}
                     Client::Silent(client) => {
-                        if waiting.len() == MAX_UNGREETED {
-                            waiting.pop_front();
+                        if waiting.len() == MAX_UNGREETED
+                            && let Some((client, _)) = waiting.pop_front()
+                        {
+                            refused::close(client);
                         }
                         waiting.push_back((client, Instant::now()));
                     }

@@ -80,26 +80,36 @@ fn write(sizes: Sizes) -> [u8; OCTETS] {
 /// Takes the greeting of a client, and maps the memory that came with it: its sizes, too, which are at most `max`.
 /// Never waits.
 ///
+/// Nothing is taken off the socket before all of it was looked at, since closing what else a client sends may take as long
+/// as that client likes. From then on the system refuses more, where it can.
+///
 /// # Errors
 /// [`io::ErrorKind::WouldBlock`] when it is not there yet. [`io::ErrorKind::InvalidData`] in words, or
-/// another error, when this is no client to talk with.
+/// another error, when this is no client to talk with: then what it sent is still there.
 pub(crate) fn receive(socket: &OwnedFd, max: Sizes) -> io::Result<Received> {
+    let refused = |why: &str| io::Error::new(io::ErrorKind::InvalidData, why);
     // One octet more than a greeting has: the client sends nothing behind it.
     let mut octets = [0; OCTETS + 1];
-    let (count, [descriptor, rooms]) = unix::receive_descriptors(socket, &mut octets)?;
-    let sizes = read(&octets[..count.min(OCTETS)], max)
-        .map_err(|why| io::Error::new(io::ErrorKind::InvalidData, why))?;
-    let descriptor = descriptor.ok_or_else(|| {
-        let why = "no memory came with the greeting";
-        io::Error::new(io::ErrorKind::InvalidData, why)
-    })?;
-    let rooms = rooms.filter(|_| sizes.blocks > 0);
-    let rooms = rooms.map(|rooms| View::open(rooms, sizes.blocks));
-    Ok(Received {
+    let (count, [descriptor, rooms]) = unix::peek_descriptors(socket, &mut octets)?;
+    let sizes = read(&octets[..count.min(OCTETS)], max).map_err(|why| refused(&why))?;
+    let descriptor = descriptor.ok_or_else(|| refused("no memory came with the greeting"))?;
+    if rooms.is_some() && sizes.blocks == 0 {
+        return Err(refused("rooms came with the greeting, and no blocks"));
+    }
+    let received = Received {
+        rooms: rooms
+            .map(|rooms| View::open(rooms, sizes.blocks))
+            .transpose()?,
         memory: segment::open(descriptor, sizes)?,
-        rooms: rooms.transpose()?,
         sizes,
-    })
+    };
+    let _ = unix::refuse_descriptors(socket);
+    if unix::octets_waiting(socket)? != OCTETS as u64 {
+        return Err(refused("the client sent more than a greeting"));
+    }
+    // The files that were looked at.
+    unix::receive_descriptors(socket, &mut octets)?;
+    Ok(received)
 }
 
 /// Reads the octets of a greeting: the sizes, which are at most `max`.

@@ -40,6 +40,7 @@ mod link;
 mod pages;
 mod place;
 mod profile;
+mod refused;
 mod rest;
 mod ring;
 mod room;

@@ -30,7 +30,7 @@ pub const MAX_SPIN: Duration = Duration::from_millis(5);
 /// nobody there.
 pub(crate) const SLICE: Duration = Duration::from_millis(5);
 
-/// Octets over the socket, with nothing behind them, after which the peer is taken for a hostile one.
+/// Octets over the socket, with nothing behind them, after which the peer is taken for a hostile one: also those out of band.
 /// One now and then is ordinary: it came while the octets that it told of were read.
 const MAX_VAIN: u32 = 1000;
 
@@ -73,6 +73,8 @@ pub struct ShmLink {
     pub(crate) unheard: AtomicBool,
     /// Octets over the socket with nothing behind them, since octets came last.
     vain: AtomicU32,
+    /// There were too many of them.
+    noisy: AtomicBool,
     peer: PeerId,
     /// Where the server listens, for people.
     server: Arc<str>,
@@ -121,6 +123,7 @@ impl ShmLink {
         reads: Direction,
     ) -> io::Result<Self> {
         let peer = unix::peer_credentials(&socket)?;
+        unix::take_urgent_octets(&socket)?;
         let segment = Arc::new(segment);
         let lends = segment.blocks() > 0 && peer.uid == unix::own_credentials().uid;
         let lent = || Arc::new(Lent::new(Arc::clone(&segment), reads));
@@ -143,6 +146,7 @@ impl ShmLink {
             gone: AtomicBool::new(false),
             unheard: AtomicBool::new(false),
             vain: AtomicU32::new(0),
+            noisy: AtomicBool::new(false),
             server,
         })
     }
@@ -258,6 +262,7 @@ impl ShmLink {
             Ok(0) => self.gone.store(true, Ordering::Release),
             Ok(_) => {
                 if self.vain.fetch_add(1, Ordering::Relaxed) >= MAX_VAIN {
+                    self.noisy.store(true, Ordering::Release);
                     self.close();
                 }
             }
@@ -345,20 +350,20 @@ impl Link for ShmLink {
     #[inline]
     fn read(&self, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
         if max == 0 || self.deaf.load(Ordering::Relaxed) {
-            return Ok(0);
+            return self.unless_noisy(Ok(0));
         }
         let mut read = self.take(buffer, max);
         if matches!(read, Ok(0)) {
             read = self.read_on(buffer, max);
         }
         self.has_read(&read);
-        read
+        self.unless_noisy(read)
     }
 
     #[inline]
     fn read_now(&self, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
         if max == 0 || self.deaf.load(Ordering::Relaxed) {
-            return Ok(0);
+            return self.unless_noisy(Ok(0));
         }
         let over = self.is_over();
         let mut read = self.take(buffer, max);
@@ -366,7 +371,7 @@ impl Link for ShmLink {
             read = self.read_the_last(buffer, max);
         }
         self.has_read(&read);
-        read
+        self.unless_noisy(read)
     }
 
     #[inline]
@@ -529,6 +534,16 @@ impl ShmLink {
         }
     }
 
+    /// Returns the result of a read, unless this end has closed the connection because of its peer: then the reason.
+    #[inline]
+    fn unless_noisy(&self, read: io::Result<usize>) -> io::Result<usize> {
+        match read {
+            Ok(1..) => read,
+            _ if self.noisy.load(Ordering::Acquire) => Err(noisy()),
+            _ => read,
+        }
+    }
+
     /// A read that must not wait, and found nothing: 0 only if the peer is gone.
     #[cold]
     fn read_the_last(&self, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
@@ -538,6 +553,15 @@ impl ShmLink {
         // What it wrote before it went is there by now.
         self.take(buffer, max)
     }
+}
+
+/// The error of a peer that wakes this end again and again for nothing.
+#[cold]
+fn noisy() -> io::Error {
+    let text = format!(
+        "the peer woke this end {MAX_VAIN} times over the socket of the connection, and wrote nothing"
+    );
+    io::Error::new(io::ErrorKind::InvalidData, text)
 }
 
 impl Drop for ShmLink {

@@ -42,7 +42,8 @@ impl Name<'_> {
     }
 }
 
-/// Connects, and never waits. The socket returned is a blocking one.
+/// Connects, and never waits. The socket returned is a blocking one, over which the server can send no descriptors
+/// ([`refuse_descriptors`]).
 ///
 /// # Errors
 /// [`io::ErrorKind::WouldBlock`] when as many clients as may wait there to be accepted: try again a
@@ -51,6 +52,7 @@ impl Name<'_> {
 pub fn connect(name: Name<'_>) -> io::Result<OwnedFd> {
     let address = name.address()?;
     let socket = stream_socket(SocketFlags::NONBLOCK)?;
+    let _ = refuse_descriptors(&socket);
     rustix::net::connect(&socket, &address)?;
     rustix::io::ioctl_fionbio(&socket, false)?;
     Ok(socket)
@@ -156,6 +158,49 @@ pub fn send_buffer(socket: impl AsFd, octets: usize) -> io::Result<()> {
     Ok(())
 }
 
+/// Has the system refuse descriptors that peers send over a socket from now on (EPERM at the sender), and over all that are
+/// accepted from it. Whoever is given one has to close it, which takes as long as its sender likes (a TCP socket with a long
+/// SO_LINGER); and reading the octets it came with closes it unasked. Linux 6.16; returns whether the system has it. One
+/// system call.
+///
+/// ```
+/// use std::os::unix::net::UnixStream;
+/// let (socket, _) = UnixStream::pair()?;
+/// let _refused = oxorb_sys::unix::refuse_descriptors(&socket);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn refuse_descriptors(socket: impl AsFd) -> bool {
+    let off: libc::c_int = 0;
+    // SAFETY: the descriptor lives as long as the borrow; the kernel reads as many octets as `off` has.
+    let result = unsafe {
+        libc::setsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::SOL_SOCKET,
+            SO_PASSRIGHTS,
+            (&raw const off).cast(),
+            size_of::<libc::c_int>() as libc::socklen_t,
+        )
+    };
+    result == 0
+}
+
+/// Name of the option in Linux, which `libc` does not have everywhere.
+const SO_PASSRIGHTS: libc::c_int = match cfg!(any(target_arch = "sparc", target_arch = "sparc64")) {
+    true => 0x5c,
+    false => 83,
+};
+
+/// Has octets out of band (MSG_OOB) come as all others do, in their order: one that is passed over instead makes a socket
+/// readable, and a read then finds nothing. One system call.
+pub fn take_urgent_octets(socket: impl AsFd) -> io::Result<()> {
+    Ok(sockopt::set_socket_oobinline(socket, true)?)
+}
+
+/// Returns the octets that wait to be read (FIONREAD). One system call.
+pub fn octets_waiting(socket: impl AsFd) -> io::Result<u64> {
+    Ok(rustix::io::ioctl_fionread(socket)?)
+}
+
 /// Descriptors that go with octets, at most.
 const DESCRIPTORS: usize = 2;
 
@@ -191,9 +236,29 @@ pub fn receive_descriptors(
     socket: impl AsFd,
     buffer: &mut [u8],
 ) -> io::Result<(usize, [Option<OwnedFd>; DESCRIPTORS])> {
+    receive_descriptors_with(socket, buffer, RecvFlags::empty())
+}
+
+/// Returns copies of what [`receive_descriptors`] would, and leaves it there: closing the copies does not close the files,
+/// so it never waits, whatever was sent.
+///
+/// # Errors
+/// Those of [`receive_descriptors`].
+pub fn peek_descriptors(
+    socket: impl AsFd,
+    buffer: &mut [u8],
+) -> io::Result<(usize, [Option<OwnedFd>; DESCRIPTORS])> {
+    receive_descriptors_with(socket, buffer, RecvFlags::PEEK)
+}
+
+fn receive_descriptors_with(
+    socket: impl AsFd,
+    buffer: &mut [u8],
+    peek: RecvFlags,
+) -> io::Result<(usize, [Option<OwnedFd>; DESCRIPTORS])> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
-    let flags = RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
+    let flags = RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC | peek;
     let mut slices = [IoSliceMut::new(buffer)];
     let received = rustix::net::recvmsg(socket, &mut slices, &mut ancillary, flags)?;
     let descriptors = ancillary.drain().filter_map(|message| match message {
@@ -286,6 +351,71 @@ mod tests {
             receive_descriptors(&there, &mut buffer),
             Ok((0, [None, None]))
         ));
+    }
+
+    /// Linux 6.16.
+    #[test]
+    fn descriptors_that_are_refused_stay_with_the_sender() {
+        let name = abstract_name("refused");
+        let name = Name::Abstract(name.as_bytes());
+        let listener = bind(name).unwrap();
+        let refuses = refuse_descriptors(&listener);
+        listen(&listener, 1).unwrap();
+        let here = connect(name).unwrap();
+        let there = socket::accept(&listener).unwrap();
+        if !refuses {
+            return eprintln!("this system has no SO_PASSRIGHTS");
+        }
+        for (from, to) in [(&here, &there), (&there, &here)] {
+            let refused = send_descriptors(from, b"one", &[listener.as_fd()]).unwrap_err();
+            assert_eq!(refused.raw_os_error(), Some(libc::EPERM));
+            assert_eq!(octets_waiting(to).unwrap(), 0);
+            socket::send(from, &[IoSlice::new(b"GIOP")]).unwrap();
+            assert_eq!(octets_waiting(to).unwrap(), 4);
+        }
+    }
+
+    /// 253 descriptors, most of which this process never has.
+    #[test]
+    fn a_look_at_descriptors_takes_none_of_them() {
+        let (here, there) = std::os::unix::net::UnixStream::pair().unwrap();
+        let (pipe, other) = std::io::pipe().unwrap();
+        let all = [pipe.as_fd(); 253];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(253))];
+        let mut ancillary = SendAncillaryBuffer::new(&mut space);
+        assert!(ancillary.push(SendAncillaryMessage::ScmRights(&all)));
+        let slices = [IoSlice::new(b"many")];
+        rustix::net::sendmsg(&here, &slices, &mut ancillary, SendFlags::NOSIGNAL).unwrap();
+        drop(pipe);
+        let is_open = || {
+            let mut octet = [0];
+            rustix::io::ioctl_fionbio(&other, true).unwrap();
+            rustix::io::write(&other, &octet).is_ok_and(|count| {
+                octet[0] = 1;
+                count == 1
+            })
+        };
+        let mut buffer = [0; 9];
+        for _ in 0..3 {
+            let looked = peek_descriptors(&there, &mut buffer).unwrap();
+            assert!(matches!(looked, (4, [None, None])), "more than two");
+            assert!(is_open(), "the reading end waits in the socket");
+        }
+        assert_eq!(octets_waiting(&there).unwrap(), 4);
+        assert_eq!(receive_descriptors(&there, &mut buffer).unwrap().0, 4);
+        assert!(!is_open(), "all were closed");
+    }
+
+    #[test]
+    fn an_octet_out_of_band_is_one_as_all_others() {
+        let (here, there) = std::os::unix::net::UnixStream::pair().unwrap();
+        take_urgent_octets(&there).unwrap();
+        for _ in 0..3 {
+            rustix::net::send(&here, b"x", SendFlags::OOB).unwrap();
+            assert_eq!(socket::hush(&there).unwrap(), 1);
+        }
+        let none = socket::hush(&there).unwrap_err();
+        assert_eq!(none.kind(), io::ErrorKind::WouldBlock);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use oxorb_sys::socket::{self, Shutdown};
 use oxorb_sys::unix;
 use oxorb_transport::{Acceptor, Endpoint, Link, ListenError, Scheme};
 
-use crate::file::{self, SocketFile};
+use crate::file::{self, Rights, SocketFile};
 use crate::{Name, Place, SCHEME, UnixLink};
 
 /// A listening UNIX socket, whatever is spoken there. Its file is removed when it is closed or dropped.
@@ -27,7 +27,8 @@ pub struct Listening {
 
 impl Listening {
     /// Listens on the place of `endpoint`. A file on which nobody listens any more is removed first.
-    /// `scheme` is that of the addresses.
+    /// `scheme` is that of the addresses. Clients of UNIX sockets cannot send descriptors, where the system refuses them
+    /// (Linux 6.16); those of other schemes can.
     ///
     /// # Errors
     /// [`ListenError`], which says what to do.
@@ -38,10 +39,14 @@ impl Listening {
         {
             *name = file::temporary_name();
         }
+        let rights = Rights {
+            mode: place.mode,
+            descriptors: scheme != SCHEME,
+        };
         let listened = match &place.name {
-            Name::Temporary => file::listen_temporary(place.mode).map(with_file),
-            Name::Path(path) => file::listen(Path::new(path), place.mode).map(with_file),
-            Name::Abstract(name) => abstract_socket(name).map(|socket| (socket, None)),
+            Name::Temporary => file::listen_temporary(rights).map(with_file),
+            Name::Path(path) => file::listen(Path::new(path), rights).map(with_file),
+            Name::Abstract(name) => abstract_socket(name, rights).map(|socket| (socket, None)),
         };
         let (socket, file) = listened.map_err(|error| ListenError {
             endpoint: Box::new(endpoint.clone()),
@@ -131,9 +136,9 @@ fn with_file((socket, file): (OwnedFd, SocketFile)) -> (OwnedFd, Option<SocketFi
     (socket, Some(file))
 }
 
-fn abstract_socket(name: &str) -> io::Result<OwnedFd> {
+fn abstract_socket(name: &str, rights: Rights) -> io::Result<OwnedFd> {
     let socket = unix::bind(unix::Name::Abstract(name.as_bytes()))?;
-    unix::listen(&socket, file::BACKLOG)?;
+    rights.listen(&socket)?;
     Ok(socket)
 }
 
@@ -165,4 +170,27 @@ fn advice(error: &io::Error, name: &Name) -> Option<&'static str> {
         }
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::place;
+
+    /// Nobody would take them, and to close what others have sent may take as long as they like. Linux 6.16.
+    #[test]
+    fn neither_end_can_send_descriptors() {
+        let endpoint = place::url(oxorb_transport::Part::new("@")).unwrap();
+        let acceptor = UnixAcceptor::listen(&endpoint[0]).unwrap();
+        let name = Place::of(acceptor.endpoint()).name;
+        let client = crate::connect(&name).unwrap().unwrap();
+        let server = acceptor.0.accept().unwrap();
+        if !unix::refuse_descriptors(&client) {
+            return eprintln!("this system has no SO_PASSRIGHTS");
+        }
+        for from in [&client, &server] {
+            let refused = unix::send_descriptors(from, b"GIOP", &[from.as_fd(); 2]).unwrap_err();
+            assert_eq!(refused.kind(), io::ErrorKind::PermissionDenied);
+        }
+    }
 }

@@ -11,7 +11,7 @@ use oxorb_sys::unix::{self, Name};
 
 /// Number of clients that may wait to be accepted: what Linux allows unless told otherwise
 /// (`net.core.somaxconn`).
-pub(crate) const BACKLOG: i32 = 4096;
+const BACKLOG: i32 = 4096;
 
 /// Longest wait for other processes that listen on, or take over, files of the same directory.
 const LOCK_LIMIT: Duration = Duration::from_secs(5);
@@ -31,12 +31,42 @@ pub(crate) struct SocketFile {
     identity: (u64, u64),
 }
 
-/// Listens on a file with the rights `mode`, or those that the umask leaves, and removes a file on
-/// which nobody listens any more. Nobody can connect before the rights are right.
+/// Rights of clients at a listening socket.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Rights {
+    /// Those of the file; `None`: those that the umask leaves.
+    pub(crate) mode: Option<u32>,
+    /// Clients may send descriptors.
+    pub(crate) descriptors: bool,
+}
+
+impl Rights {
+    /// Begins to take clients, once the rights are right.
+    pub(crate) fn listen(self, socket: &OwnedFd) -> io::Result<()> {
+        if !self.descriptors {
+            // Where the system does not have it, descriptors are closed unseen.
+            let _ = unix::refuse_descriptors(socket);
+        }
+        unix::listen(socket, BACKLOG)
+    }
+}
+
+impl From<Option<u32>> for Rights {
+    fn from(mode: Option<u32>) -> Self {
+        Self {
+            mode,
+            ..Self::default()
+        }
+    }
+}
+
+/// Listens on a file with these rights, and removes a file on which nobody listens any more. Nobody can connect before the
+/// rights are right.
 ///
 /// # Errors
 /// [`io::ErrorKind::AddrInUse`] when a process listens there; other kinds say in words what is wrong.
-pub(crate) fn listen(path: &Path, mode: Option<u32>) -> io::Result<(OwnedFd, SocketFile)> {
+pub(crate) fn listen(path: &Path, rights: impl Into<Rights>) -> io::Result<(OwnedFd, SocketFile)> {
+    let rights = rights.into();
     let directory = directory_of(path);
     check(directory)?;
     let _guard = Guard::of(directory)?;
@@ -47,10 +77,10 @@ pub(crate) fn listen(path: &Path, mode: Option<u32>) -> io::Result<(OwnedFd, Soc
                     path: path.to_owned(),
                     identity: identity(path)?,
                 };
-                if let Some(mode) = mode {
+                if let Some(mode) = rights.mode {
                     fs::set_permissions(path, fs::Permissions::from_mode(mode))?;
                 }
-                unix::listen(&socket, BACKLOG)?;
+                rights.listen(&socket)?;
                 return Ok((socket, file));
             }
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => remove_stale(path)?,
@@ -68,18 +98,18 @@ pub(crate) fn listen(path: &Path, mode: Option<u32>) -> io::Result<(OwnedFd, Soc
 ///
 /// # Errors
 /// As [`listen`].
-pub(crate) fn listen_temporary(mode: Option<u32>) -> io::Result<(OwnedFd, SocketFile)> {
+pub(crate) fn listen_temporary(rights: Rights) -> io::Result<(OwnedFd, SocketFile)> {
     let directory = std::env::temp_dir();
     check(&directory)?;
     sweep(&directory);
     for _ in 1..MAX_ATTEMPTS {
         let path = directory.join(temporary_name());
-        match listen(&path, mode) {
+        match listen(&path, rights) {
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => {}
             done => return done,
         }
     }
-    listen(&directory.join(temporary_name()), mode)
+    listen(&directory.join(temporary_name()), rights)
 }
 
 impl SocketFile {
@@ -361,14 +391,14 @@ mod tests {
 
     #[test]
     fn temporary_files_left_behind_are_swept() {
-        let (socket, file) = listen_temporary(None).unwrap();
+        let (socket, file) = listen_temporary(Rights::default()).unwrap();
         let left = file.path().to_owned();
-        let (_socket, other) = listen_temporary(None).unwrap();
+        let (_socket, other) = listen_temporary(Rights::default()).unwrap();
         assert!(left.exists(), "in use");
         assert_ne!(other.path(), left);
         std::mem::forget(file);
         drop(socket);
-        let (_socket, _file) = listen_temporary(None).unwrap();
+        let (_socket, _file) = listen_temporary(Rights::default()).unwrap();
         assert!(!left.exists());
     }
 }

@@ -23,6 +23,7 @@ fn main() -> Result<(), oxorb_idlgen::Error> {
         .marshalling(Marshalling::Interpreted)
         .compile()?;
     oxorb_idlgen::compile([
+        "idl/albums.idl",
         "idl/behaviour.idl",
         "idl/calls.idl",
         "idl/consts.idl",

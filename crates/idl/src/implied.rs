@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, HashSet};
 
 use crate::model::{
-    Attribute, Basic, Def, DefId, DefKind, Direction, Export, Field, Interface, InterfaceKind,
-    Model, Module, Operation, Param, StateMember, Type, ValueType,
+    Annotation, Attribute, Basic, Def, DefId, DefKind, Direction, Export, Field, Interface,
+    InterfaceKind, Model, Module, Operation, Param, StateMember, Type, ValueType,
 };
 use crate::print::Printer;
 use crate::source::Span;
@@ -137,16 +137,21 @@ fn answers(of: &Interface, holder: DefId) -> Vec<Export> {
             Export::Operation(operation) => {
                 let received = operation.params.iter();
                 let received = received.filter(|param| param.direction != Direction::In);
-                let returned = operation.returns.iter().map(returned);
-                let params = returned.chain(received.map(sent)).collect();
+                let marks = in_place(&operation.annotations);
+                let returned = operation.returns.iter().map(|ty| returned(ty, &marks));
+                let params = returned.chain(received.map(told)).collect();
                 all.push(void(&operation.name, params));
                 all.push(excep(&operation.name, holder));
             }
             Export::Attribute(Attribute {
-                name, ty, readonly, ..
+                name,
+                ty,
+                readonly,
+                annotations,
+                ..
             }) => {
                 let get = format!("get_{name}");
-                all.push(void(&get, vec![returned(ty)]));
+                all.push(void(&get, vec![returned(ty, &in_place(annotations))]));
                 all.push(excep(&get, holder));
                 if !readonly {
                     let set = format!("set_{name}");
@@ -203,8 +208,28 @@ fn void(name: &str, params: Vec<Param>) -> Export {
     })
 }
 
-fn returned(ty: &Type) -> Param {
-    param("ami_return_val", ty.clone())
+fn returned(ty: &Type, marks: &[Annotation]) -> Param {
+    Param {
+        annotations: marks.to_vec(),
+        ..param("ami_return_val", ty.clone())
+    }
+}
+
+/// What a handler has of a parameter that came back.
+fn told(of: &Param) -> Param {
+    Param {
+        annotations: in_place(&of.annotations),
+        ..sent(of)
+    }
+}
+
+/// Those of the annotations that say how octets are passed: a handler has them as whoever waits for the answer does.
+fn in_place(annotations: &[Annotation]) -> Vec<Annotation> {
+    let marks = annotations.iter();
+    marks
+        .filter(|mark| mark.name == "in_place")
+        .cloned()
+        .collect()
 }
 
 fn sent(of: &Param) -> Param {

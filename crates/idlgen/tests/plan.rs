@@ -2,7 +2,7 @@
 
 use oxorb_idl::model::{Basic, Def, DefKind, Model};
 use oxorb_idl::source::{Memory, SourceMap};
-use oxorb_idlgen::plan::{Plan, Size, Traits, calls, size};
+use oxorb_idlgen::plan::{NotYet, Plan, Size, Traits, calls, size};
 
 fn model(idl: &str) -> Model {
     let files = Memory([("t.idl".into(), idl.as_bytes().to_vec())].into());
@@ -229,4 +229,36 @@ fn attributes_are_calls() {
         ]
     );
     assert_eq!(calls[3].raises.len(), 1, "each exception once");
+}
+
+#[test]
+fn attributes_in_place_are_octets_and_nothing_else_may_be_marked() {
+    let of = |exports: &str| {
+        let idl = format!("typedef sequence<octet> B; interface I {{ {exports} }};");
+        let model = model(&idl);
+        let DefKind::Interface(interface) = &def(&model, "I").kind else {
+            panic!("an interface")
+        };
+        let calls = calls(&model, interface)?;
+        let returned = calls.iter().filter_map(|call| call.returns.as_ref());
+        let args = calls.iter().flat_map(|call| &call.args);
+        let plans = returned.map(|(_, plan)| plan.clone());
+        Ok(plans.chain(args.map(|arg| arg.plan.clone())).collect())
+    };
+    let all = of("@in_place attribute B a; @in_place readonly attribute B c;");
+    assert_eq!(all, Ok::<_, NotYet>(vec![Plan::InPlace; 3]));
+    let marked_false: Vec<Plan> = of("@in_place(FALSE) attribute B a;").unwrap();
+    assert!(!marked_false.contains(&Plan::InPlace));
+    for wrong in [
+        "@in_place attribute long a;",
+        "@in_place readonly attribute sequence<octet, 9> a;",
+        "void f(@in_place inout B d);",
+        "@in_place void f();",
+    ] {
+        let error = of(wrong).unwrap_err();
+        assert!(
+            error.what.contains("return value or attribute"),
+            "{wrong}: {error:?}"
+        );
+    }
 }

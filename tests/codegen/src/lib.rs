@@ -46,6 +46,11 @@ pub mod asynchronous {
     oxorb::include_idl!("later");
 }
 
+/// As `asynchronous`.
+pub mod album {
+    oxorb::include_idl!("albums");
+}
+
 /// A custom valuetype says itself how it travels.
 mod custom {
     use crate::mapping::Picture;

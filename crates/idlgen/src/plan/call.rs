@@ -139,15 +139,16 @@ fn factory_call<'m>(model: &'m Model, factory: &'m Factory) -> Result<Call<'m>, 
 
 fn args<'m>(model: &'m Model, params: &'m [Param]) -> Result<Vec<Arg<'m>>, NotYet> {
     let args = params.iter().map(|param| {
+        let marked = is_in_place(&param.annotations);
+        let plan = plan_at(model, &param.ty, marked, param.span)?;
+        if plan == Plan::InPlace && param.direction == Direction::InOut {
+            return Err(not_in_place(param.span));
+        }
         Ok(Arg {
             name: &param.name,
             direction: param.direction,
             ty: &param.ty,
-            plan: match plan_at(model, &param.ty, param.span)? {
-                plan if !is_in_place(&param.annotations) => plan,
-                OCTETS if param.direction != Direction::InOut => Plan::InPlace,
-                _ => return Err(not_in_place(param.span)),
-            },
+            plan,
         })
     });
     args.collect()
@@ -157,17 +158,11 @@ fn returned<'m>(
     model: &'m Model,
     operation: &'m Operation,
 ) -> Result<Option<(&'m Type, Plan)>, NotYet> {
-    let in_place = is_in_place(&operation.annotations);
-    let Some(ty) = &operation.returns else {
-        return match in_place {
-            true => Err(not_in_place(operation.span)),
-            false => Ok(None),
-        };
-    };
-    match plan_at(model, ty, operation.span)? {
-        plan if !in_place => Ok(Some((ty, plan))),
-        OCTETS => Ok(Some((ty, Plan::InPlace))),
-        _ => Err(not_in_place(operation.span)),
+    let marked = is_in_place(&operation.annotations);
+    match &operation.returns {
+        None if marked => Err(not_in_place(operation.span)),
+        None => Ok(None),
+        Some(ty) => Ok(Some((ty, plan_at(model, ty, marked, operation.span)?))),
     }
 }
 
@@ -182,7 +177,8 @@ fn is_in_place(annotations: &[Annotation]) -> bool {
 }
 
 fn not_in_place(span: Span) -> NotYet {
-    let what = "`@in_place` on what is no `in` or `out` parameter or return value of type `sequence<octet>`";
+    let what = "`@in_place` on what is no `in` or `out` parameter, return value or attribute of type \
+                `sequence<octet>`";
     NotYet::new(what).at(span)
 }
 
@@ -208,10 +204,7 @@ fn getter<'m>(model: &'m Model, attribute: &'m Attribute) -> Result<Call<'m>, No
         attribute: true,
         doc: &attribute.doc,
         oneway: false,
-        returns: Some((
-            &attribute.ty,
-            plan_at(model, &attribute.ty, attribute.span)?,
-        )),
+        returns: Some((&attribute.ty, plan_of(model, attribute)?)),
         args: Vec::new(),
         raises: once(&attribute.get_raises),
         context: &[],
@@ -231,7 +224,7 @@ fn setter<'m>(model: &'m Model, attribute: &'m Attribute) -> Result<Call<'m>, No
             name: "value",
             direction: Direction::In,
             ty: &attribute.ty,
-            plan: plan_at(model, &attribute.ty, attribute.span)?,
+            plan: plan_of(model, attribute)?,
         }],
         raises: once(&attribute.set_raises),
         context: &[],
@@ -239,9 +232,19 @@ fn setter<'m>(model: &'m Model, attribute: &'m Attribute) -> Result<Call<'m>, No
     })
 }
 
-/// A plan, or where the type without one is used.
-fn plan_at(model: &Model, ty: &Type, place: Span) -> Result<Plan, NotYet> {
-    Plan::of(model, ty).map_err(|not_yet| not_yet.at(place))
+/// Returns how the value of an attribute travels, either way.
+fn plan_of(model: &Model, attribute: &Attribute) -> Result<Plan, NotYet> {
+    let marked = is_in_place(&attribute.annotations);
+    plan_at(model, &attribute.ty, marked, attribute.span)
+}
+
+/// Returns how a value travels, `marked` as `@in_place` or not; or where a type is used that cannot.
+fn plan_at(model: &Model, ty: &Type, marked: bool, place: Span) -> Result<Plan, NotYet> {
+    match Plan::of(model, ty).map_err(|not_yet| not_yet.at(place))? {
+        plan if !marked => Ok(plan),
+        OCTETS => Ok(Plan::InPlace),
+        _ => Err(not_in_place(place)),
+    }
 }
 
 /// The same ids without repetition (`raises(E, ::M::E)` is legal).

@@ -59,20 +59,13 @@ impl<'m> Rust<'m> {
                 })
                 .collect(),
         );
-        let returned = method.call.returns.iter().map(|(_, plan)| plan);
-        let came = returned.chain(method.call.received().map(|arg| &arg.plan));
-        let passed: Vec<_> = results
-            .call
-            .args
-            .iter()
-            .zip(&received)
-            .zip(came)
-            .map(|((arg, name), came)| {
+        let told = results.call.args.iter().zip(&received);
+        let passed: Vec<_> = told
+            .map(|(arg, name)| {
                 let name = ident(name);
                 match &arg.plan {
-                    // Handlers are objects: what they are told is marshalled, or copied.
-                    _ if *came == Plan::InPlace => quote!(&#name.into_vec()),
                     plan if plan.is_scalar(self.model) => quote!(#name),
+                    Plan::InPlace => quote!(#name),
                     Plan::Reference(_) => quote!(#name.as_ref()),
                     _ => quote!(&#name),
                 }

@@ -13,6 +13,8 @@
 //! behind the one upward trait, [`Adapter`]; this crate knows no POA.
 #![forbid(unsafe_code)]
 
+#[doc(hidden)]
+pub mod __gen;
 mod adapter;
 pub mod client;
 mod clock;

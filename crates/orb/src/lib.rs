@@ -28,6 +28,7 @@
 //! | start, configure, end an ORB | [`Orb`], [`Builder`], [`Options`] |
 //! | serve objects | [`Poa`], [`Policies`] |
 //! | call objects | the generated `...Ref` types, [`Interface`] |
+//! | write components | `components`, with the feature of that name |
 //! | call and serve without generated code | [`dynamic`] |
 //! | read errors | [`SystemException`], [`last_failure`] |
 //!
@@ -39,6 +40,11 @@ pub mod __gen;
 /// What values are written to and read from: for [`CustomMarshal`], and for octets that no message carries.
 pub mod cdr {
     pub use oxorb_cdr::{Decode, Decoder, Dialect, Encode, Encoder, Error, ErrorKind, Result};
+}
+/// Components: containers, homes, ports, and the types of the module `Components`. With the feature `components`.
+#[cfg(feature = "components")]
+pub mod components {
+    pub use oxorb_component::*;
 }
 /// Calls, servants and values without generated code: DII, DSI, DynAny.
 pub mod dynamic {

@@ -17,6 +17,7 @@
 //! | [`shared`] | memory that other processes share, and copies of what they may change meanwhile |
 //! | [`barrier`] | memory barriers that one thread pays for all others |
 //! | [`futex`] | sleeping on a word of memory, across processes |
+//! | [`random`] | random octets that nobody can guess |
 //! | [`clock`] | monotonic time, and processor time of threads and processes |
 //!
 //! It does *not* know CORBA, messages or connections, and keeps no state of its own: what a
@@ -30,6 +31,7 @@ pub mod interface;
 pub mod memory;
 pub mod mutex;
 pub mod poll;
+pub mod random;
 pub mod schedule;
 pub mod shared;
 pub mod socket;

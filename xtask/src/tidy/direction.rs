@@ -23,7 +23,7 @@ struct Layer {
     why: &'static str,
 }
 
-const LAYERS: [Layer; 44] = [
+const LAYERS: [Layer; 46] = [
     Layer {
         package: "oxorb-lend",
         uses: &[],
@@ -108,6 +108,17 @@ const LAYERS: [Layer; 44] = [
         why: "the object adapter serves requests and opens no connections",
     },
     Layer {
+        package: "oxorb-component",
+        uses: &[
+            "oxorb-cdr",
+            "oxorb-object",
+            "oxorb-sys",
+            "oxorb-core",
+            "oxorb-poa",
+        ],
+        why: "containers sit on the object adapter, and the facade shows them",
+    },
+    Layer {
         package: "oxorb",
         uses: &[
             "oxorb-cdr",
@@ -120,6 +131,7 @@ const LAYERS: [Layer; 44] = [
             "oxorb-config",
             "oxorb-perfect",
             "oxorb-poa",
+            "oxorb-component",
             "oxorb-dynamic",
             "oxorb-sched",
             "oxorb-dispatch",
@@ -296,6 +308,11 @@ const LAYERS: [Layer; 44] = [
         why: "generated code names only oxorb::__gen; its tests compare it with calls without stubs",
     },
     Layer {
+        package: "oxorb-component-tests",
+        uses: &["oxorb"],
+        why: "generated code names only oxorb::__gen",
+    },
+    Layer {
         package: "oxorb-idl-corpus",
         uses: &["oxorb-idl", "oxorb-idlgen"],
         why: "it compiles IDL; the Rust that comes out is compiled by a cargo of its own",
@@ -329,7 +346,7 @@ const EXAMPLE: &str = "oxorb-example-";
 const FACADE: &str = "oxorb";
 
 /// What the facade shows as it is, as a module.
-const SHOWN_WHOLE: &[&str] = &["oxorb-dynamic"];
+const SHOWN_WHOLE: &[&str] = &["oxorb-component", "oxorb-dynamic"];
 
 /// What any package may use in its tests.
 const TESTS: &[&str] = &["oxorb-testkit", "oxorb-conformance"];

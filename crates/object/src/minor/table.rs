@@ -55,6 +55,8 @@ minors! {
         OXORB 3 SCHEDULING: "a time, a number, a priority or a name that the scheduling service was given is out of range", "read the server's log, which says which; times are units of 100 ns, and numbers of calls begin at 1";
         OXORB 2 REALTIME: "a parameter of a real-time operation is out of range, or names a threadpool that does not exist", "read the message that comes with it";
         OXORB 4 NIL_PEER: "the event service was given a nil reference where it has to call an object", "pass the reference of the consumer, supplier, filter or callback";
+        OXORB 5 NULL_EVENT: "a null value was pushed to a component", "push a value of the event type";
+        OXORB 6 NIL_CONSUMER: "a nil reference was subscribed to an event port", "pass the consumer's reference";
         OXORB 1 NOT_ENCODABLE: "an argument cannot be encoded as its IDL type", "keep bounded strings and sequences within their bounds and strings free of NUL";
     }
     ImpLimit imp_limit {
@@ -140,6 +142,8 @@ minors! {
         OMG 4 DII_ON_LOCAL: "dynamic invocation on a local object", "call it directly";
         OMG 8 LOCAL_OPERATION: "a local object does not have this operation", "call it on a remote object";
         OXORB 1 READ_ONLY: "the interface repository is filled from IDL files, not over the wire", "load the IDL with `oxorb ifr load`";
+        OXORB 2 LIGHTWEIGHT: "the component's container is lightweight: it describes no ports", "use the operations of the component's own interface, or create the container without `lightweight`";
+        OXORB 3 NO_DEFINITION: "components keep no interface repository that describes them", "read the IDL, or `oxorb ifr`";
     }
     NoMemory no_memory {
         OXORB 1 CLIENT_SHARE: "the values of this client's messages take as much memory as the server lets one client take", "send less at a time, or raise MaxOctetsPerClient of the server";
@@ -154,6 +158,7 @@ minors! {
         OXORB 4 NO_ROOM: "the shared memory of the connection has no free block of this size, or a payload of this size needs none", "ask for 16 KiB or more, raise blocks= of the server's endpoint, have the servant drop what it keeps, or let LargePayloads be in-place: then the payload is copied";
         OXORB 5 NO_SHARED_MEMORY: "the connection shares no memory with the server for payloads", "have the server listen on shm://, or let LargePayloads be in-place: then the payload is copied";
         OXORB 6 NOT_IN_PLACE: "the server reads large payloads in place only, and this one came as a copy", "call over shm:// as the server's user, with one large payload a request and free blocks (blocks= of the endpoint), or let LargePayloads of the POA, the endpoint or the server be in-place";
+        OXORB 7 RANDOM: "the system gave no random octets for a cookie", "check that getrandom is not forbidden to the process";
     }
     BadInvOrder bad_inv_order {
         OMG 1 DEPENDENCY: "other definitions depend on it", "remove them first";
@@ -184,6 +189,8 @@ minors! {
         OMG 26 NOT_IN_POST_INIT: "allowed in post_init only", "move the call to post_init";
         OXORB 1 NOT_CONNECTED: "the proxy of the event channel is not connected", "connect a supplier or consumer to it first";
         OXORB 2 ARGUMENTS_TAKEN: "the request was copied for another thread after its arguments were taken from shared memory", "copy it first (Upcall::detach), or read the arguments with Upcall::args";
+        OXORB 3 RECEPTACLE_EMPTY: "the component used a receptacle to which nothing is connected", "connect the port first; the error in the component's process names it";
+        OXORB 4 COMPONENT_PHASE: "the component is not in the phase of its life cycle that this call needs", "call configuration_complete before events arrive, each phase once, and nothing after remove";
     }
     Transient transient {
         OMG 1 DISCARDING: "the object adapter discards requests or lacks resources", "try again later; activate the POA manager if this lasts";

@@ -1,0 +1,207 @@
+//! A component that is being installed: for generated code.
+
+use std::sync::{Arc, OnceLock};
+
+use oxorb_cdr::Value;
+use oxorb_core::{Interface, Ref, Servant, ServedBy};
+use oxorb_object::SystemException;
+
+use crate::component::Component;
+use crate::container::InstallError;
+use crate::life::LifeCycle;
+use crate::port::{
+    Emitter, EventType, Facet, MultipleReceptacle, Port, Provided, Publisher, Receptacle, Sink,
+    Source, Table,
+};
+
+/// A component type that executors of type `E` implement. The IDL compiler implements it for the reference of each
+/// component: `impl<E: GpsExecutor> ComposedOf<E> for GpsRef`.
+pub trait ComposedOf<E>: Interface {
+    /// Makes the ports, activates the servant and the facets.
+    ///
+    /// # Errors
+    /// As [`Assembly::activate`] and [`Assembly::provide`].
+    #[doc(hidden)]
+    fn assemble(executor: E, assembly: &mut Assembly) -> Result<(), InstallError>;
+}
+
+/// A component that is being installed.
+#[doc(hidden)]
+pub struct Assembly {
+    pub(crate) component: Arc<Component>,
+    ports: Vec<(&'static str, Port)>,
+}
+
+/// What a component knows of itself.
+#[doc(hidden)]
+#[derive(Clone)]
+pub struct Instance(Arc<Component>);
+
+impl Instance {
+    /// Returns the component's reference.
+    ///
+    /// # Panics
+    /// Never: the reference exists before any executor runs.
+    pub fn reference<R: Interface>(&self) -> R {
+        let object = self.0.object().expect("activated before executors run");
+        object.unchecked_narrow()
+    }
+
+    /// Returns the name of the instance.
+    pub fn name(&self) -> &str {
+        self.0.name()
+    }
+}
+
+impl Assembly {
+    pub(crate) fn of(component: Arc<Component>) -> Self {
+        Assembly {
+            component,
+            ports: Vec::new(),
+        }
+    }
+
+    /// Returns the component, which answers the generic operations.
+    pub fn component(&self) -> Arc<Component> {
+        Arc::clone(&self.component)
+    }
+
+    /// Returns the part of the context that every component has.
+    pub fn instance(&self) -> Instance {
+        Instance(Arc::clone(&self.component))
+    }
+
+    /// Declares `provides R name`.
+    pub fn facet<R: Interface>(&mut self, name: &'static str) -> Facet<R> {
+        let port = provided::<R>(R::REPOSITORY_ID);
+        self.ports.push((name, Port::Facet(port.clone())));
+        Facet(port)
+    }
+
+    /// Declares `consumes E name`.
+    pub fn sink<E: EventType>(&mut self, name: &'static str) -> Facet<E::Consumer> {
+        let port = provided::<E::Consumer>(E::INFO.id);
+        self.ports.push((name, Port::Consumer(port.clone())));
+        Facet(port)
+    }
+
+    /// Declares `uses R name`.
+    pub fn receptacle<R: Interface>(&mut self, name: &'static str) -> Receptacle<R> {
+        let table = Table::new(name, R::REPOSITORY_ID, false, 1, None);
+        self.ports.push((name, Port::Receptacle(table.clone())));
+        Receptacle(table)
+    }
+
+    /// Declares `uses multiple R name`.
+    pub fn multiple<R: Interface>(&mut self, name: &'static str) -> MultipleReceptacle<R> {
+        let limit = self.component.settings.max_connections;
+        let table = Table::new(name, R::REPOSITORY_ID, true, limit, None);
+        self.ports.push((name, Port::Receptacle(table.clone())));
+        MultipleReceptacle(table)
+    }
+
+    /// Declares `emits E name`.
+    pub fn emitter<E: EventType>(&mut self, name: &'static str) -> Emitter<E> {
+        let source = self.source(name, false);
+        self.ports.push((name, Port::Emitter(source.table.clone())));
+        Emitter(source)
+    }
+
+    /// Declares `publishes E name`.
+    pub fn publisher<E: EventType>(&mut self, name: &'static str) -> Publisher<E> {
+        let source = self.source(name, true);
+        self.ports
+            .push((name, Port::Publisher(source.table.clone())));
+        Publisher(source)
+    }
+
+    fn source<E: EventType>(&self, name: &'static str, multiple: bool) -> Source<E> {
+        let settings = &self.component.settings;
+        let (limit, timeout) = (settings.max_connections, Some(settings.push_timeout));
+        Source {
+            table: Table::new(name, E::INFO.id, multiple, limit, timeout),
+            most_failures: settings.push_failures,
+        }
+    }
+
+    /// Activates the component's servant, then calls the executor's `set_session_context`.
+    ///
+    /// # Errors
+    /// [`InstallError::Poa`]; [`InstallError::Executor`].
+    pub fn activate<R, S>(&mut self, servant: &Arc<S>) -> Result<(), InstallError>
+    where
+        R: ServedBy<Arc<S>>,
+        S: LifeCycle + 'static,
+    {
+        self.component.set_ports(std::mem::take(&mut self.ports));
+        let own = self.activate_servant(R::servant(Arc::clone(servant)))?;
+        self.component.set_own(Interface::from_ref(own));
+        let executor = Arc::clone(servant) as Arc<dyn LifeCycle>;
+        self.component
+            .begin(executor)
+            .map_err(InstallError::Executor)
+    }
+
+    /// Activates the servant of a facet.
+    ///
+    /// # Errors
+    /// [`InstallError::Poa`].
+    pub fn provide<R: ServedBy<S>, S>(
+        &mut self,
+        facet: &Facet<R>,
+        servant: S,
+    ) -> Result<(), InstallError> {
+        self.provide_servant(facet, R::servant(servant))
+    }
+
+    /// Activates the consumer of an event sink, which hands events on while the component is active.
+    ///
+    /// # Errors
+    /// [`InstallError::Poa`].
+    pub fn consume<E: EventType>(
+        &mut self,
+        port: &Facet<E::Consumer>,
+        function: impl Fn(&Value<E>) -> Result<(), SystemException> + Send + Sync + 'static,
+    ) -> Result<(), InstallError> {
+        let component = Arc::downgrade(&self.component);
+        let gated = move |event: &Value<E>| {
+            let component = component.upgrade().ok_or(crate::life::NOT_NOW)?;
+            component.takes_events()?;
+            function(event)
+        };
+        if let Some(container) = self.component.container.upgrade() {
+            container.know(E::INFO.id, E::factories());
+        }
+        self.provide_servant(port, E::consumer(Sink::new(gated)))
+    }
+
+    /// Activates a servant without static type as a facet.
+    ///
+    /// # Errors
+    /// [`InstallError::Poa`].
+    pub fn provide_servant<R: Interface>(
+        &mut self,
+        port: &Facet<R>,
+        servant: Arc<dyn Servant>,
+    ) -> Result<(), InstallError> {
+        let reference = self.activate_servant(servant)?;
+        let _ = port.0.reference.set(R::from_ref(reference));
+        Ok(())
+    }
+
+    fn activate_servant(&self, servant: Arc<dyn Servant>) -> Result<Ref, InstallError> {
+        let container = self.component.container.upgrade();
+        let container = container.ok_or(InstallError::Closed)?;
+        let reference = container.poa.activate_servant(servant);
+        let reference = reference.map_err(|error| InstallError::Poa(Arc::new(error)))?;
+        self.component.add_object(reference.clone());
+        Ok(reference)
+    }
+}
+
+fn provided<R>(type_id: &'static str) -> Arc<Provided<R>> {
+    Arc::new(Provided {
+        type_id,
+        reference: OnceLock::new(),
+    })
+}

@@ -1,0 +1,156 @@
+//! A component as the generic operations see it: a name, a table of ports, a phase.
+
+use std::sync::{Arc, OnceLock, Weak};
+
+use crate::lock::Mutex;
+use oxorb_cdr::Link;
+use oxorb_core::{Interface, ObjectRef, Ref};
+use oxorb_object::SystemException;
+
+use crate::container::Inner;
+use crate::life::{Life, LifeCycle, LifeCycleError, Phase};
+use crate::port::Port;
+use crate::settings::Settings;
+use crate::{CcmException, CcmHomeRef, PrimaryKeyBase};
+
+/// One component of a [`Container`](crate::Container), whatever its type.
+///
+/// It answers `Components::CCMObject` for the typed servant, and is how a container's owner moves the component through
+/// its life.
+pub struct Component {
+    name: String,
+    pub(crate) container: Weak<Inner>,
+    pub(crate) settings: Settings,
+    ports: OnceLock<Vec<(&'static str, Port)>>,
+    pub(crate) home: OnceLock<CcmHomeRef>,
+    pub(crate) key: OnceLock<Link<PrimaryKeyBase>>,
+    own: OnceLock<ObjectRef>,
+    /// All that was activated for it: the component and its facets and consumers.
+    objects: Mutex<Vec<Ref>>,
+    life: Life,
+}
+
+impl Component {
+    pub(crate) fn new(name: String, container: Weak<Inner>, settings: Settings) -> Arc<Self> {
+        Arc::new(Component {
+            name,
+            container,
+            settings,
+            ports: OnceLock::new(),
+            home: OnceLock::new(),
+            key: OnceLock::new(),
+            own: OnceLock::new(),
+            objects: Mutex::new(Vec::new()),
+            life: Life::new(),
+        })
+    }
+
+    /// Returns the name under which it was installed.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the phase of its life.
+    pub fn phase(&self) -> Phase {
+        self.life.phase()
+    }
+
+    /// Returns its reference; `None` only while it is being installed.
+    pub fn object(&self) -> Option<&ObjectRef> {
+        self.own.get()
+    }
+
+    /// Ends its configuration: calls the executor's `configuration_complete`.
+    ///
+    /// # Errors
+    /// [`LifeCycleError::Order`] unless it is installed; what the executor raised.
+    pub fn configuration_complete(&self) -> Result<(), LifeCycleError> {
+        self.life.enter(Phase::Configured)
+    }
+
+    /// Activates it: from then on events reach its sinks.
+    ///
+    /// # Errors
+    /// [`LifeCycleError::Order`] unless it is configured or passive; what the executor raised.
+    pub fn activate(&self) -> Result<(), LifeCycleError> {
+        self.life.enter(Phase::Active)
+    }
+
+    /// Passivates it: events are refused until it is activated again.
+    ///
+    /// # Errors
+    /// [`LifeCycleError::Order`] unless it is active; what the executor raised.
+    pub fn passivate(&self) -> Result<(), LifeCycleError> {
+        self.life.enter(Phase::Passive)
+    }
+
+    /// Removes it: passivates it if it is active, calls the executor's `remove`, ends its connections, deactivates its
+    /// objects and forgets it. All of that happens even if the executor raises an exception.
+    ///
+    /// # Errors
+    /// [`LifeCycleError::Order`] if it was removed before; [`LifeCycleError::Executor`] with what the executor raised,
+    /// after the removal.
+    pub fn remove(&self) -> Result<(), LifeCycleError> {
+        let ended = self.life.end()?;
+        self.give_back();
+        ended.map_err(LifeCycleError::Executor)
+    }
+
+    /// Ends connections and objects.
+    pub(crate) fn give_back(&self) {
+        for (_, port) in self.ports() {
+            match port {
+                Port::Facet(_) | Port::Consumer(_) => {}
+                Port::Receptacle(port) | Port::Emitter(port) | Port::Publisher(port) => {
+                    port.clear()
+                }
+            }
+        }
+        if let Some(container) = self.container.upgrade() {
+            for object in self.objects.lock().drain(..) {
+                // One that a client's request deactivates at this moment is gone as well.
+                let _ = container.poa.deactivate(&ObjectRef::from_ref(object));
+            }
+            container.forget(self);
+        }
+    }
+
+    pub(crate) fn begin(&self, executor: Arc<dyn LifeCycle>) -> Result<(), CcmException> {
+        match self.life.begin(executor) {
+            Err(LifeCycleError::Executor(exception)) => Err(exception),
+            _ => Ok(()),
+        }
+    }
+
+    pub(crate) fn add_object(&self, object: Ref) {
+        self.objects.lock().push(object);
+    }
+
+    pub(crate) fn set_own(&self, own: ObjectRef) {
+        // Installed once.
+        let _ = self.own.set(own);
+    }
+
+    pub(crate) fn set_ports(&self, ports: Vec<(&'static str, Port)>) {
+        let _ = self.ports.set(ports);
+    }
+
+    pub(crate) fn ports(&self) -> &[(&'static str, Port)] {
+        self.ports.get().map_or(&[], Vec::as_slice)
+    }
+
+    pub(crate) fn port(&self, name: &str) -> Option<&Port> {
+        let mut ports = self.ports().iter();
+        ports
+            .find(|(known, _)| *known == name)
+            .map(|(_, port)| port)
+    }
+
+    /// Reports whether events may reach it.
+    pub(crate) fn takes_events(&self) -> Result<(), SystemException> {
+        match self.phase() {
+            Phase::Active => Ok(()),
+            _ => Err(crate::life::NOT_NOW),
+        }
+    }
+}

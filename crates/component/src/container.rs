@@ -1,0 +1,374 @@
+//! Session containers: components and homes over one POA.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use crate::lock::Mutex;
+use crate::settings::Settings;
+use oxorb_cdr::Factory;
+use oxorb_core::{Interface, ObjectRef};
+use oxorb_poa::{IdUniqueness, Poa, PoaError, Policies, RtPolicies};
+
+use crate::CcmException;
+use crate::assembly::{Assembly, ComposedOf};
+use crate::component::Component;
+use crate::home::{Home, ManagedBy};
+
+/// A session container: a POA, the components and homes that live in it, and their limits.
+///
+/// Dropping the last clone destroys it. Cheap to clone.
+#[derive(Clone)]
+pub struct Container(Arc<Owner>);
+
+/// Destroys the container with its last clone.
+struct Owner(Arc<Inner>);
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        self.0.destroy();
+    }
+}
+
+pub(crate) struct Inner {
+    pub(crate) poa: Poa,
+    settings: Settings,
+    components: Mutex<BTreeMap<String, Arc<Component>>>,
+    homes: Mutex<BTreeMap<String, Arc<Home>>>,
+    /// Event types whose values the ORB knows by now.
+    known: Mutex<HashSet<&'static str>>,
+    closed: AtomicBool,
+}
+
+/// A container that is about to be created. From [`Container::builder`].
+#[must_use = "nothing is created before `create`"]
+pub struct ContainerBuilder {
+    parent: Poa,
+    name: String,
+    policies: Policies,
+    settings: Settings,
+}
+
+impl ContainerBuilder {
+    /// Sets the RT-CORBA policies of the container's POA: threadpool, priority model, bands, protocols. None by default.
+    pub fn realtime(mut self, policies: RtPolicies) -> Self {
+        self.policies.realtime = policies;
+        self
+    }
+
+    /// Sets how many components live in the container at most: 1,024 by default.
+    pub fn max_components(mut self, most: usize) -> Self {
+        self.settings.max_components = most;
+        self
+    }
+
+    /// Sets how many connections a multiplex receptacle and a publisher have at most: 256 by default.
+    pub fn max_connections(mut self, most: usize) -> Self {
+        self.settings.max_connections = most;
+        self
+    }
+
+    /// Sets how long pushing an event waits for each consumer, connecting included: 1 s by default.
+    pub fn push_timeout(mut self, limit: Duration) -> Self {
+        self.settings.push_timeout = limit;
+        self
+    }
+
+    /// Sets after how many failed pushes in a row a consumer is disconnected: 3 by default, at least 1.
+    pub fn push_failures(mut self, most: u32) -> Self {
+        self.settings.push_failures = most.max(1);
+        self
+    }
+
+    /// Makes it a container of Lightweight CCM: descriptions of ports and `same_component` answer NO_IMPLEMENT.
+    pub fn lightweight(mut self, lightweight: bool) -> Self {
+        self.settings.lightweight = lightweight;
+        self
+    }
+
+    /// Lets only [`Component::activate`] activate components, for a deployer that configures all before any runs. By
+    /// default a client's `configuration_complete` activates, too.
+    pub fn explicit_activation(mut self, explicit: bool) -> Self {
+        self.settings.explicit_activation = explicit;
+        self
+    }
+
+    /// Creates the container and its POA.
+    ///
+    /// # Errors
+    /// As [`PoaBuilder::create`](oxorb_poa::PoaBuilder::create), which also names real-time policies that contradict
+    /// each other.
+    pub fn create(self) -> Result<Container, PoaError> {
+        let poa = self.parent.new_poa(&self.name).policies(self.policies);
+        let poa = poa.create()?;
+        poa.manager().activate()?;
+        Ok(Container(Arc::new(Owner(Arc::new(Inner {
+            poa,
+            settings: self.settings,
+            components: Mutex::default(),
+            homes: Mutex::default(),
+            known: Mutex::default(),
+            closed: AtomicBool::new(false),
+        })))))
+    }
+}
+
+impl Container {
+    /// Begins a container whose POA is a child of `parent` with this name.
+    pub fn builder(parent: &Poa, name: &str) -> ContainerBuilder {
+        ContainerBuilder {
+            parent: parent.clone(),
+            name: name.to_owned(),
+            policies: Policies {
+                // An executor may be the servant of several of its facets.
+                id_uniqueness: IdUniqueness::Multiple,
+                ..Policies::default()
+            },
+            settings: Settings::default(),
+        }
+    }
+
+    /// Installs a component without a home and calls its executor's `set_session_context`:
+    /// `let gps: GpsRef = container.install("gps", Gps::new())?;`
+    ///
+    /// # Errors
+    /// [`InstallError`]. A component that could not be installed leaves nothing behind.
+    pub fn install<R: ComposedOf<E>, E>(&self, name: &str, executor: E) -> Result<R, InstallError> {
+        self.0.0.install(name, executor, |_| ())
+    }
+
+    /// Installs a home: `let home: GpsHomeRef = container.install_home("GpsHome", Receivers)?;`
+    ///
+    /// # Errors
+    /// [`InstallError::Name`], [`InstallError::Poa`], [`InstallError::Closed`].
+    pub fn install_home<R: ManagedBy<H>, H>(
+        &self,
+        name: &str,
+        executor: H,
+    ) -> Result<R, InstallError> {
+        self.0.0.install_home(name, executor)
+    }
+
+    /// Returns the component of this name.
+    pub fn component(&self, name: &str) -> Option<Arc<Component>> {
+        self.0.0.components.lock().get(name).cloned()
+    }
+
+    /// Returns the component with this reference.
+    pub fn component_of(&self, object: &impl Interface) -> Option<Arc<Component>> {
+        self.0.0.component_of(object.reference())
+    }
+
+    /// Returns all components, by name.
+    pub fn components(&self) -> Vec<Arc<Component>> {
+        self.0.0.all()
+    }
+
+    /// Returns the home of this name.
+    pub fn home(&self, name: &str) -> Option<Arc<Home>> {
+        self.0.0.homes.lock().get(name).cloned()
+    }
+
+    /// Returns the POA of all components and homes.
+    pub fn poa(&self) -> &Poa {
+        &self.0.0.poa
+    }
+
+    /// Removes all components, then all homes, and destroys the POA. Later installations are refused.
+    pub fn destroy(&self) {
+        self.0.0.destroy();
+    }
+
+    pub(crate) fn homes(&self) -> Vec<Arc<Home>> {
+        self.0.0.homes.lock().values().cloned().collect()
+    }
+}
+
+impl Inner {
+    /// Installs a component; `prepare` sees it before its executor does.
+    pub(crate) fn install<R: ComposedOf<E>, E>(
+        self: &Arc<Self>,
+        name: &str,
+        executor: E,
+        prepare: impl FnOnce(&Component),
+    ) -> Result<R, InstallError> {
+        let component = Component::new(name.to_owned(), Arc::downgrade(self), self.settings);
+        {
+            let mut components = self.components.lock();
+            if self.closed.load(Ordering::Acquire) {
+                return Err(InstallError::Closed);
+            }
+            if components.contains_key(name) {
+                return Err(InstallError::Name(name.to_owned()));
+            }
+            if components.len() >= self.settings.max_components {
+                return Err(InstallError::Full(self.settings.max_components));
+            }
+            components.insert(name.to_owned(), Arc::clone(&component));
+        }
+        prepare(&component);
+        // Also when an executor panics.
+        let undo = Undo(Some(&component));
+        let mut assembly = Assembly::of(Arc::clone(&component));
+        R::assemble(executor, &mut assembly)?;
+        let own = component.object().map(Interface::unchecked_narrow);
+        let own = own.ok_or(InstallError::Closed)?;
+        undo.keep();
+        Ok(own)
+    }
+
+    fn install_home<R: ManagedBy<H>, H>(
+        self: &Arc<Self>,
+        name: &str,
+        executor: H,
+    ) -> Result<R, InstallError> {
+        let ids = (R::REPOSITORY_ID, R::COMPONENT_ID);
+        let home = Arc::new(Home::new(name.to_owned(), ids, Arc::downgrade(self)));
+        let mut homes = self.homes.lock();
+        if self.closed.load(Ordering::Acquire) {
+            return Err(InstallError::Closed);
+        }
+        if homes.contains_key(name) {
+            return Err(InstallError::Name(name.to_owned()));
+        }
+        let servant = R::home_servant(executor, Arc::clone(&home));
+        let reference = self.poa.activate_servant(servant);
+        let reference = reference.map_err(|error| InstallError::Poa(Arc::new(error)))?;
+        home.set_own(ObjectRef::from_ref(reference.clone()));
+        homes.insert(name.to_owned(), home);
+        Ok(R::from_ref(reference))
+    }
+
+    pub(crate) fn component_of(&self, object: &oxorb_core::Ref) -> Option<Arc<Component>> {
+        let components = self.components.lock();
+        let mut components = components.values();
+        let is_it = |component: &&Arc<Component>| {
+            let own = component.object();
+            own.is_some_and(|own| own.reference().is_equivalent(object))
+        };
+        components.find(is_it).cloned()
+    }
+
+    pub(crate) fn forget(&self, component: &Component) {
+        let mut components = self.components.lock();
+        let known = components.get(component.name());
+        if known.is_some_and(|known| std::ptr::eq(&**known, component)) {
+            components.remove(component.name());
+        }
+    }
+
+    /// Returns all components, by name.
+    pub(crate) fn all(&self) -> Vec<Arc<Component>> {
+        self.components.lock().values().cloned().collect()
+    }
+
+    pub(crate) fn forget_home(&self, name: &str) {
+        self.homes.lock().remove(name);
+    }
+
+    /// Lets the ORB read values of an event type where an operation declares a base of it.
+    pub(crate) fn know(&self, id: &'static str, factories: &[Factory]) {
+        if let Some(orb) = self.poa.orb()
+            && self.known.lock().insert(id)
+        {
+            let unknown = factories
+                .iter()
+                .filter(|one| orb.values().factory(one.info().id).is_none());
+            let unknown: Vec<Factory> = unknown.copied().collect();
+            if !unknown.is_empty() {
+                orb.values().register(&unknown);
+            }
+        }
+    }
+
+    fn destroy(&self) {
+        {
+            let _components = self.components.lock();
+            if self.closed.swap(true, Ordering::AcqRel) {
+                return;
+            }
+        }
+        for component in self.all() {
+            // Gone either way; what its executor raised has no other listener.
+            if component.remove().is_err() {
+                component.give_back();
+            }
+        }
+        let homes: Vec<_> = std::mem::take(&mut *self.homes.lock())
+            .into_values()
+            .collect();
+        for home in homes {
+            home.remove();
+        }
+        // Fails only if it, or the ORB, is destroyed already.
+        let _ = self.poa.destroy(false, false);
+    }
+}
+
+/// Removes a component that was not installed to the end.
+struct Undo<'c>(Option<&'c Arc<Component>>);
+
+impl Undo<'_> {
+    fn keep(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Undo<'_> {
+    fn drop(&mut self) {
+        if let Some(component) = self.0.take() {
+            component.give_back();
+        }
+    }
+}
+
+/// A container that may be gone.
+pub(crate) type WeakContainer = Weak<Inner>;
+
+/// Error of [`Container::install`].
+#[derive(Clone)]
+#[non_exhaustive]
+pub enum InstallError {
+    /// There is a component, or home, of this name.
+    Name(String),
+    /// The container has as many components as its `max_components` allows.
+    Full(usize),
+    /// The executor's `set_session_context` raised an exception.
+    Executor(CcmException),
+    /// The POA refused the component or one of its facets.
+    Poa(Arc<PoaError>),
+    /// The container is destroyed.
+    Closed,
+}
+
+impl fmt::Display for InstallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            InstallError::Name(name) => {
+                write!(
+                    f,
+                    "{name:?} is installed already; remove it first, or choose another name"
+                )
+            }
+            InstallError::Full(most) => write!(
+                f,
+                "the container holds {most} components, its limit; remove one, or raise max_components"
+            ),
+            InstallError::Executor(exception) => {
+                write!(f, "the executor's set_session_context raised {exception}")
+            }
+            InstallError::Poa(error) => write!(f, "the container's POA refused an object: {error}"),
+            InstallError::Closed => f.write_str("the container is destroyed; create another one"),
+        }
+    }
+}
+
+impl fmt::Debug for InstallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for InstallError {}

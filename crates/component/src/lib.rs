@@ -1,0 +1,47 @@
+//! The run time of CORBA components: ports, life cycle, homes and containers (CORBA 3.3 part 3).
+//!
+//! ```text
+//! executor (yours) <-- servant (generated: equivalent IDL) <-- Container: POA, limits, phases
+//!        |                         |
+//!        +---- context (generated) +---- ports: Facet, Receptacle, Emitter, Publisher
+//! ```
+//!
+//! * [`Container`] installs components and homes over a POA, with RT-CORBA policies.
+//! * [`Component`] is one of them, whatever its type: it answers `Components::CCMObject` by the names of ports, and its
+//!   owner moves it through its life.
+//! * The types of `Components.idl` are here under their own names: [`CcmObject`], [`Cookie`], [`Navigation`].
+//!
+//! The facade shows this crate as `oxorb::components`. `docs/components.md` tells how to write components. Out of scope
+//! are entity and transactional containers, and the container's view of `Components::CCMContext`.
+#![forbid(unsafe_code)]
+
+mod assembly;
+mod component;
+mod container;
+mod finder;
+mod generic;
+mod home;
+mod life;
+mod lock;
+mod port;
+mod refusal;
+mod settings;
+
+mod idl {
+    #![allow(missing_docs, reason = "the IDL says it")]
+    include!(concat!(env!("OUT_DIR"), "/Components.rs"));
+}
+
+pub use assembly::ComposedOf;
+#[doc(hidden)]
+pub use assembly::{Assembly, Instance};
+pub use component::Component;
+pub use container::{Container, ContainerBuilder, InstallError};
+pub use finder::Homes;
+pub use home::{Home, ManagedBy};
+pub use idl::components::*;
+pub use life::{LifeCycle, LifeCycleError, Phase};
+pub use port::{
+    Connected, Emitter, EventType, Facet, MultipleReceptacle, NotConnected, Publisher, Pushed,
+    Receptacle, Sink,
+};

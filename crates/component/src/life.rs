@@ -1,0 +1,240 @@
+//! The phases of a component's life.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use crate::lock::Mutex;
+use oxorb_object::{CompletionStatus, SystemException, minor};
+
+use crate::{CcmException, InvalidConfiguration};
+
+/// Calls of the container to an executor, in the order of a component's life. The IDL compiler implements it around the
+/// executor trait of each component.
+pub trait LifeCycle: Send + Sync {
+    /// Calls `set_session_context`.
+    ///
+    /// # Errors
+    /// As the executor.
+    fn set_session_context(&self) -> Result<(), CcmException>;
+
+    /// Calls `configuration_complete`.
+    ///
+    /// # Errors
+    /// As the executor.
+    fn configuration_complete(&self) -> Result<(), InvalidConfiguration>;
+
+    /// Calls `activate`.
+    ///
+    /// # Errors
+    /// As the executor.
+    fn activate(&self) -> Result<(), CcmException>;
+
+    /// Calls `passivate`.
+    ///
+    /// # Errors
+    /// As the executor.
+    fn passivate(&self) -> Result<(), CcmException>;
+
+    /// Calls `remove`.
+    ///
+    /// # Errors
+    /// As the executor.
+    fn remove(&self) -> Result<(), CcmException>;
+}
+
+/// Phase of a component's life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Phase {
+    /// Its attributes are set and its ports connected.
+    Installed,
+    /// `configuration_complete` has succeeded.
+    Configured,
+    /// It takes events.
+    Active,
+    /// `passivate` has succeeded; it may be activated again.
+    Passive,
+    /// It is gone.
+    Removed,
+}
+
+impl Phase {
+    const ALL: [Phase; 5] = [
+        Phase::Installed,
+        Phase::Configured,
+        Phase::Active,
+        Phase::Passive,
+        Phase::Removed,
+    ];
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Phase::Installed => "installed",
+            Phase::Configured => "configured",
+            Phase::Active => "active",
+            Phase::Passive => "passive",
+            Phase::Removed => "removed",
+        })
+    }
+}
+
+/// Error of moving a component to another phase.
+#[derive(Clone, PartialEq)]
+pub enum LifeCycleError {
+    /// The phase does not follow on the component's present one.
+    Order {
+        /// Phase the component is in.
+        from: Phase,
+        /// Phase that was asked for.
+        to: Phase,
+    },
+    /// Another thread, or a call further up on this thread's stack, is moving the component.
+    Busy,
+    /// The executor refused its configuration.
+    Configuration(InvalidConfiguration),
+    /// The executor raised an exception.
+    Executor(CcmException),
+}
+
+impl fmt::Display for LifeCycleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LifeCycleError::Order { from, to } => write!(
+                f,
+                "a component that is {from} cannot become {to}; the order is installed, configured, active, passive, removed"
+            ),
+            LifeCycleError::Busy => f.write_str(
+                "the component is on its way to another phase; wait for that call to return",
+            ),
+            LifeCycleError::Configuration(_) => {
+                f.write_str("the executor's configuration_complete raised InvalidConfiguration")
+            }
+            LifeCycleError::Executor(exception) => write!(f, "the executor raised {exception}"),
+        }
+    }
+}
+
+impl fmt::Debug for LifeCycleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for LifeCycleError {}
+
+impl From<LifeCycleError> for SystemException {
+    /// BAD_INV_ORDER, whatever the reason.
+    fn from(_: LifeCycleError) -> Self {
+        NOT_NOW
+    }
+}
+
+/// The component is in another phase.
+pub(crate) const NOT_NOW: SystemException =
+    SystemException::bad_inv_order(minor::bad_inv_order::COMPONENT_PHASE, CompletionStatus::No);
+
+/// The phase of one component, and its executor.
+pub(crate) struct Life {
+    phase: AtomicU8,
+    /// `None` while a call of the executor runs, and before and after its life.
+    executor: Mutex<Option<Arc<dyn LifeCycle>>>,
+}
+
+/// Gives the executor back when its call has returned or panicked.
+struct Call<'l> {
+    life: &'l Life,
+    executor: Arc<dyn LifeCycle>,
+    over: bool,
+}
+
+impl Drop for Call<'_> {
+    fn drop(&mut self) {
+        if !self.over {
+            *self.life.executor.lock() = Some(Arc::clone(&self.executor));
+        }
+    }
+}
+
+impl Life {
+    pub(crate) fn new() -> Self {
+        Life {
+            phase: AtomicU8::new(Phase::Installed as u8),
+            executor: Mutex::new(None),
+        }
+    }
+
+    pub(crate) fn phase(&self) -> Phase {
+        Phase::ALL[usize::from(self.phase.load(Ordering::Acquire))]
+    }
+
+    /// Begins with `set_session_context`.
+    pub(crate) fn begin(&self, executor: Arc<dyn LifeCycle>) -> Result<(), LifeCycleError> {
+        executor
+            .set_session_context()
+            .map_err(LifeCycleError::Executor)?;
+        *self.executor.lock() = Some(executor);
+        Ok(())
+    }
+
+    /// Calls the executor and enters the phase; stays in the present one on failure.
+    pub(crate) fn enter(&self, to: Phase) -> Result<(), LifeCycleError> {
+        let call = self.call(to)?;
+        match to {
+            Phase::Configured => call
+                .executor
+                .configuration_complete()
+                .map_err(LifeCycleError::Configuration)?,
+            Phase::Passive => {
+                call.executor
+                    .passivate()
+                    .map_err(LifeCycleError::Executor)?;
+            }
+            _ => call.executor.activate().map_err(LifeCycleError::Executor)?,
+        }
+        self.set(to);
+        Ok(())
+    }
+
+    /// Ends the life, whatever the executor answers: passivates an active component first.
+    pub(crate) fn end(&self) -> Result<Result<(), CcmException>, LifeCycleError> {
+        let mut call = self.call(Phase::Removed)?;
+        call.over = true;
+        let was = self.phase();
+        self.set(Phase::Removed);
+        let passivated = match was {
+            Phase::Active => call.executor.passivate(),
+            _ => Ok(()),
+        };
+        Ok(passivated.and(call.executor.remove()))
+    }
+
+    fn call(&self, to: Phase) -> Result<Call<'_>, LifeCycleError> {
+        let mut executor = self.executor.lock();
+        let from = self.phase();
+        let follows = matches!(
+            (from, to),
+            (Phase::Installed, Phase::Configured)
+                | (Phase::Configured | Phase::Passive, Phase::Active)
+                | (Phase::Active, Phase::Passive)
+                | (
+                    Phase::Installed | Phase::Configured | Phase::Active | Phase::Passive,
+                    Phase::Removed
+                )
+        );
+        if !follows {
+            return Err(LifeCycleError::Order { from, to });
+        }
+        Ok(Call {
+            life: self,
+            executor: executor.take().ok_or(LifeCycleError::Busy)?,
+            over: false,
+        })
+    }
+
+    fn set(&self, phase: Phase) {
+        self.phase.store(phase as u8, Ordering::Release);
+    }
+}

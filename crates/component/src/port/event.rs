@@ -1,0 +1,192 @@
+//! Event ports: emitters, publishers and sinks.
+
+use std::sync::Arc;
+
+use oxorb_cdr::{Link, Value, Valuetype};
+use oxorb_core::{Interface, Servant};
+use oxorb_object::{CompletionStatus, SystemException, SystemExceptionKind, minor};
+
+use super::table::{Refusal, Table};
+use crate::event_consumer_base::PushEventError;
+use crate::{
+    AlreadyConnected, BadEventType, Cookie, EventBase, ExceededConnectionLimit, InvalidConnection,
+    NoConnection,
+};
+
+/// An event type with its consumer interface. The IDL compiler implements it for each `eventtype`.
+pub trait EventType: Valuetype + Sized {
+    /// Reference to a consumer: `TickConsumerRef`.
+    type Consumer: Interface;
+
+    /// Calls `push_Tick`.
+    ///
+    /// # Errors
+    /// What the call raises.
+    fn push(consumer: &Self::Consumer, event: &Link<Self>) -> Result<(), SystemException>;
+
+    /// Returns a servant of the consumer interface around a function.
+    fn consumer(sink: Sink<Self>) -> Arc<dyn Servant>;
+}
+
+/// The function behind an event sink.
+pub struct Sink<E: EventType>(Box<Function<E>>);
+
+type Function<E> = dyn Fn(&Value<E>) -> Result<(), SystemException> + Send + Sync;
+
+impl<E: EventType> Sink<E> {
+    /// A sink that hands events to `function`.
+    pub fn new(
+        function: impl Fn(&Value<E>) -> Result<(), SystemException> + Send + Sync + 'static,
+    ) -> Self {
+        Sink(Box::new(function))
+    }
+
+    /// Hands over the event of a typed push.
+    ///
+    /// # Errors
+    /// BAD_PARAM for null; what the executor returns.
+    pub fn push(&self, event: &Link<E>) -> Result<(), SystemException> {
+        match event.get() {
+            Some(event) => (self.0)(&event),
+            None => Err(SystemException::bad_param(
+                minor::bad_param::NULL_EVENT,
+                CompletionStatus::No,
+            )),
+        }
+    }
+
+    /// Hands over the event of a push that is typed for a base of the event type.
+    ///
+    /// # Errors
+    /// BAD_PARAM for null, and for an event of another type; what the executor returns.
+    pub fn push_base<B: Valuetype>(&self, event: &Link<B>) -> Result<(), SystemException> {
+        let event = event.get().and_then(|event| event.downcast::<E>());
+        self.push(&event.into())
+    }
+
+    /// Hands over the event of `push_event`.
+    ///
+    /// # Errors
+    /// BadEventType for null, and for an event of another type; what the executor returns.
+    pub fn push_event(&self, event: &Link<EventBase>) -> Result<(), PushEventError> {
+        let event = event.get().and_then(|event| event.downcast::<E>());
+        let expected_event_type = E::INFO.id.to_owned();
+        let event = event.ok_or(BadEventType {
+            expected_event_type,
+        })?;
+        Ok((self.0)(&event)?)
+    }
+}
+
+/// Counts of one event's deliveries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Pushed {
+    /// Consumers that took the event.
+    pub delivered: usize,
+    /// Consumers that did not: the call failed, or took longer than the container's `push_timeout`.
+    pub failed: usize,
+}
+
+/// An event source for one consumer: `emits E name`. Clones are the same port.
+pub struct Emitter<E: EventType>(pub(crate) Source<E>);
+
+/// An event source for several consumers: `publishes E name`. Clones are the same port.
+pub struct Publisher<E: EventType>(pub(crate) Source<E>);
+
+/// What emitters and publishers share.
+pub(crate) struct Source<E: EventType> {
+    pub(crate) table: Arc<Table<E::Consumer>>,
+    /// Failures in a row after which a consumer is dropped.
+    pub(crate) most_failures: u32,
+}
+
+impl<E: EventType> Source<E> {
+    fn push(&self, event: &Link<E>) -> Pushed {
+        let mut pushed = Pushed::default();
+        for connection in self.table.load().iter() {
+            let result = E::push(&connection.reference, event);
+            let gone = matches!(&result, Err(exception) if exception.kind == SystemExceptionKind::ObjectNotExist);
+            match result {
+                Ok(()) => pushed.delivered += 1,
+                Err(_) => pushed.failed += 1,
+            }
+            (self.table).note(connection, result.is_err(), gone, self.most_failures);
+        }
+        pushed
+    }
+
+    fn add(&self, consumer: Option<&E::Consumer>) -> Result<Link<Cookie>, Refusal> {
+        let consumer = consumer.ok_or(Refusal::Invalid)?;
+        self.table.add(consumer.clone())
+    }
+}
+
+impl<E: EventType> Emitter<E> {
+    /// Pushes an event to the consumer, if there is one. Waits for it as long as the container's `push_timeout`.
+    pub fn push(&self, event: &Link<E>) -> Pushed {
+        self.0.push(event)
+    }
+
+    /// Connects the consumer.
+    ///
+    /// # Errors
+    /// AlreadyConnected; BAD_PARAM for a nil reference.
+    pub fn connect<X>(&self, consumer: Option<&E::Consumer>) -> Result<(), X>
+    where
+        X: From<AlreadyConnected> + From<SystemException>,
+    {
+        match self.0.add(consumer) {
+            Ok(_) => Ok(()),
+            Err(Refusal::System(exception)) => Err(exception.into()),
+            Err(Refusal::Invalid) => Err(NIL_CONSUMER.into()),
+            Err(_) => Err(AlreadyConnected {}.into()),
+        }
+    }
+
+    /// Ends the connection and returns the consumer.
+    ///
+    /// # Errors
+    /// NoConnection.
+    pub fn disconnect<X: From<NoConnection>>(&self) -> Result<Option<E::Consumer>, X> {
+        self.0.table.take().map(Some).ok_or(NoConnection {}.into())
+    }
+}
+
+impl<E: EventType> Publisher<E> {
+    /// Pushes an event to each consumer, in the order in which they subscribed. Waits for each as long as the container's
+    /// `push_timeout`; one that fails `push_failures` times in a row, or no longer exists, is unsubscribed.
+    pub fn push(&self, event: &Link<E>) -> Pushed {
+        self.0.push(event)
+    }
+
+    /// Subscribes a consumer.
+    ///
+    /// # Errors
+    /// ExceededConnectionLimit above the container's `max_connections`; BAD_PARAM for a nil reference.
+    pub fn subscribe<X>(&self, consumer: Option<&E::Consumer>) -> Result<Link<Cookie>, X>
+    where
+        X: From<ExceededConnectionLimit> + From<SystemException>,
+    {
+        match self.0.add(consumer) {
+            Ok(cookie) => Ok(cookie),
+            Err(Refusal::System(exception)) => Err(exception.into()),
+            Err(Refusal::Invalid) => Err(NIL_CONSUMER.into()),
+            Err(_) => Err(ExceededConnectionLimit {}.into()),
+        }
+    }
+
+    /// Ends the subscription of this cookie and returns the consumer.
+    ///
+    /// # Errors
+    /// InvalidConnection for a cookie that names no subscription of this port.
+    pub fn unsubscribe<X: From<InvalidConnection>>(
+        &self,
+        cookie: &Link<Cookie>,
+    ) -> Result<Option<E::Consumer>, X> {
+        let gone = self.0.table.remove(cookie);
+        gone.map(Some).ok_or(InvalidConnection {}.into())
+    }
+}
+
+const NIL_CONSUMER: SystemException =
+    SystemException::bad_param(minor::bad_param::NIL_CONSUMER, CompletionStatus::No);

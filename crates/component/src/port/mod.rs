@@ -1,0 +1,27 @@
+//! Ports, typed for executors and untyped for navigation.
+
+mod cookie;
+mod event;
+mod facet;
+mod receptacle;
+mod table;
+
+use std::sync::Arc;
+
+pub use event::{Emitter, EventType, Publisher, Pushed, Sink};
+pub use facet::Facet;
+pub use receptacle::{Connected, MultipleReceptacle, NotConnected, Receptacle};
+
+pub(crate) use event::Source;
+pub(crate) use facet::{Provided, Provides};
+pub(crate) use table::{Connections, Missing, Refusal, Table};
+
+/// One port of a component, as the generic operations see it.
+#[derive(Clone)]
+pub(crate) enum Port {
+    Facet(Arc<dyn Provides>),
+    Receptacle(Arc<dyn Connections>),
+    Consumer(Arc<dyn Provides>),
+    Emitter(Arc<dyn Connections>),
+    Publisher(Arc<dyn Connections>),
+}

@@ -1,0 +1,157 @@
+//! Receptacles: references that others connect.
+
+use std::fmt;
+use std::sync::Arc;
+
+use oxorb_cdr::Link;
+use oxorb_core::Interface;
+use oxorb_object::{CompletionStatus, SystemException, minor};
+
+use super::table::{Connection, Refusal, Table};
+use crate::{AlreadyConnected, Cookie, ExceededConnectionLimit, InvalidConnection, NoConnection};
+
+/// Error of reading a receptacle to which nothing is connected. As a [`SystemException`]: BAD_INV_ORDER.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct NotConnected {
+    /// Name of the receptacle.
+    pub port: &'static str,
+}
+
+impl fmt::Display for NotConnected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let port = self.port;
+        write!(
+            f,
+            "receptacle `{port}` is not connected: call connect_{port} of the component, or connect it in the plan"
+        )
+    }
+}
+
+impl fmt::Debug for NotConnected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for NotConnected {}
+
+impl From<NotConnected> for SystemException {
+    fn from(_: NotConnected) -> Self {
+        let minor = minor::bad_inv_order::RECEPTACLE_EMPTY;
+        SystemException::bad_inv_order(minor, CompletionStatus::No)
+    }
+}
+
+/// A receptacle for one object: `uses R name`. Clones are the same port.
+pub struct Receptacle<R>(pub(crate) Arc<Table<R>>);
+
+impl<R: Interface> Receptacle<R> {
+    /// Returns the connected object. Takes no lock and allocates nothing.
+    ///
+    /// # Errors
+    /// [`NotConnected`].
+    pub fn get(&self) -> Result<R, NotConnected> {
+        let list = self.0.load();
+        let port = self.0.name;
+        let first = list.first().ok_or(NotConnected { port })?;
+        Ok(first.reference.clone())
+    }
+
+    /// Connects an object.
+    ///
+    /// # Errors
+    /// AlreadyConnected; InvalidConnection for a nil reference.
+    pub fn connect<E>(&self, object: Option<&R>) -> Result<(), E>
+    where
+        E: From<AlreadyConnected> + From<InvalidConnection> + From<SystemException>,
+    {
+        let object = object.ok_or(InvalidConnection {})?;
+        match self.0.add(object.clone()) {
+            Ok(_) => Ok(()),
+            Err(Refusal::System(exception)) => Err(exception.into()),
+            Err(_) => Err(AlreadyConnected {}.into()),
+        }
+    }
+
+    /// Ends the connection and returns the object.
+    ///
+    /// # Errors
+    /// NoConnection.
+    pub fn disconnect<E: From<NoConnection>>(&self) -> Result<Option<R>, E> {
+        self.0.take().map(Some).ok_or(NoConnection {}.into())
+    }
+
+    /// Returns the connected object, nil if there is none.
+    pub fn connection(&self) -> Option<R> {
+        self.get().ok()
+    }
+}
+
+/// A receptacle for several objects: `uses multiple R name`. Clones are the same port.
+pub struct MultipleReceptacle<R>(pub(crate) Arc<Table<R>>);
+
+impl<R: Interface> MultipleReceptacle<R> {
+    /// Returns the objects that are connected now. Takes no lock and allocates nothing.
+    pub fn get(&self) -> Connected<R> {
+        Connected(self.0.snapshot())
+    }
+
+    /// Connects an object.
+    ///
+    /// # Errors
+    /// ExceededConnectionLimit above the container's `max_connections`; InvalidConnection for a nil reference.
+    pub fn connect<E>(&self, object: Option<&R>) -> Result<Link<Cookie>, E>
+    where
+        E: From<ExceededConnectionLimit> + From<InvalidConnection> + From<SystemException>,
+    {
+        let object = object.ok_or(InvalidConnection {})?;
+        match self.0.add(object.clone()) {
+            Ok(cookie) => Ok(cookie),
+            Err(Refusal::System(exception)) => Err(exception.into()),
+            Err(_) => Err(ExceededConnectionLimit {}.into()),
+        }
+    }
+
+    /// Ends the connection of this cookie and returns the object.
+    ///
+    /// # Errors
+    /// InvalidConnection for a cookie that names no connection of this port.
+    pub fn disconnect<E: From<InvalidConnection>>(
+        &self,
+        cookie: &Link<Cookie>,
+    ) -> Result<Option<R>, E> {
+        self.0
+            .remove(cookie)
+            .map(Some)
+            .ok_or(InvalidConnection {}.into())
+    }
+
+    /// Returns each object and its cookie, as `make` pairs them. Allocates.
+    pub fn connections<C>(&self, make: impl Fn(Option<R>, Link<Cookie>) -> C) -> Vec<C> {
+        let list = self.0.load();
+        let pairs = list
+            .iter()
+            .map(|one| make(Some(one.reference.clone()), one.cookie()));
+        pairs.collect()
+    }
+}
+
+/// The objects that were connected to a [`MultipleReceptacle`] when it was read, in the order in which they came.
+pub struct Connected<R>(Arc<Vec<Connection<R>>>);
+
+impl<R> Connected<R> {
+    /// Returns the objects.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &R> {
+        self.0.iter().map(|one| &one.reference)
+    }
+
+    /// Returns how many there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Reports whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}

@@ -1,0 +1,248 @@
+//! The connections of one port.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use crate::lock::Mutex;
+use arc_swap::{ArcSwap, Guard};
+use oxorb_cdr::Link;
+use oxorb_core::{Interface, ObjectRef};
+use oxorb_object::SystemException;
+
+use super::cookie::Token;
+use crate::{
+    AlreadyConnected, Cookie, CookieRequired, ExceededConnectionLimit, InvalidConnection,
+    NoConnection,
+};
+
+/// Connections, read from a snapshot without a lock; connecting and disconnecting replace it.
+pub(crate) struct Table<R> {
+    pub(crate) name: &'static str,
+    /// Repository id of the interface or event type.
+    type_id: &'static str,
+    /// Whether connections have cookies.
+    pub(crate) multiple: bool,
+    limit: usize,
+    /// Of each call, where the port decides it.
+    timeout: Option<Duration>,
+    list: ArcSwap<Vec<Connection<R>>>,
+    changing: Mutex<()>,
+}
+
+/// One connection.
+#[derive(Clone)]
+pub(crate) struct Connection<R> {
+    token: Token,
+    pub(crate) reference: R,
+    /// Failed calls since the last one that succeeded.
+    failures: Arc<AtomicU32>,
+}
+
+/// Why an object was not connected.
+pub(crate) enum Refusal {
+    Already,
+    Limit,
+    Invalid,
+    System(SystemException),
+}
+
+/// Why a connection was not ended.
+pub(crate) enum Missing {
+    Cookie,
+    Connection,
+    Invalid,
+}
+
+/// A table whose reference type is not known.
+pub(crate) trait Connections: Send + Sync {
+    fn type_id(&self) -> &'static str;
+    fn is_multiple(&self) -> bool;
+    fn connect_object(&self, object: Option<&ObjectRef>) -> Result<Link<Cookie>, Refusal>;
+    fn disconnect_object(&self, cookie: &Link<Cookie>) -> Result<ObjectRef, Missing>;
+    fn objects(&self) -> Vec<(Link<Cookie>, ObjectRef)>;
+    fn clear(&self);
+}
+
+impl<R: Interface> Table<R> {
+    pub(crate) fn new(
+        name: &'static str,
+        type_id: &'static str,
+        multiple: bool,
+        limit: usize,
+        timeout: Option<Duration>,
+    ) -> Arc<Self> {
+        Arc::new(Table {
+            name,
+            type_id,
+            multiple,
+            limit: if multiple { limit } else { 1 },
+            timeout,
+            list: ArcSwap::default(),
+            changing: Mutex::new(()),
+        })
+    }
+
+    pub(crate) fn load(&self) -> Guard<Arc<Vec<Connection<R>>>> {
+        self.list.load()
+    }
+
+    pub(crate) fn snapshot(&self) -> Arc<Vec<Connection<R>>> {
+        self.list.load_full()
+    }
+
+    pub(crate) fn add(&self, reference: R) -> Result<Link<Cookie>, Refusal> {
+        let reference = match self.timeout {
+            Some(timeout) => reference.with_timeout(timeout),
+            None => reference,
+        };
+        let token = Token::draw().map_err(Refusal::System)?;
+        let _changing = self.changing.lock();
+        let mut list = Vec::clone(&self.list.load());
+        if list.len() >= self.limit {
+            return Err(match self.multiple {
+                true => Refusal::Limit,
+                false => Refusal::Already,
+            });
+        }
+        list.push(Connection {
+            token,
+            reference,
+            failures: Arc::default(),
+        });
+        self.list.store(Arc::new(list));
+        Ok(match self.multiple {
+            true => token.cookie(),
+            false => Link::null(),
+        })
+    }
+
+    /// Ends the only connection of a port without cookies.
+    pub(crate) fn take(&self) -> Option<R> {
+        let _changing = self.changing.lock();
+        let list = self.list.swap(Arc::default());
+        list.first().map(|one| one.reference.clone())
+    }
+
+    /// Ends the connection with this cookie.
+    pub(crate) fn remove(&self, cookie: &Link<Cookie>) -> Option<R> {
+        let token = Token::of(cookie)?;
+        self.remove_token(token)
+    }
+
+    fn remove_token(&self, token: Token) -> Option<R> {
+        let _changing = self.changing.lock();
+        let mut list = Vec::clone(&self.list.load());
+        let at = list.iter().position(|one| one.token == token)?;
+        let gone = list.remove(at);
+        self.list.store(Arc::new(list));
+        Some(gone.reference)
+    }
+
+    /// Counts the outcome of a call; ends the connection after `most` failures in a row, or at once if the object is
+    /// `gone`.
+    pub(crate) fn note(&self, of: &Connection<R>, failed: bool, gone: bool, most: u32) {
+        if !failed {
+            // Written only if it changes: the line stays shared between publishing threads.
+            if of.failures.load(Ordering::Relaxed) != 0 {
+                of.failures.store(0, Ordering::Relaxed);
+            }
+            return;
+        }
+        let failures = of
+            .failures
+            .fetch_add(1, Ordering::Relaxed)
+            .saturating_add(1);
+        if gone || failures >= most {
+            self.remove_token(of.token);
+        }
+    }
+}
+
+impl<R> Connection<R> {
+    pub(crate) fn cookie(&self) -> Link<Cookie> {
+        self.token.cookie()
+    }
+}
+
+impl<R: Interface> Connections for Table<R> {
+    fn type_id(&self) -> &'static str {
+        self.type_id
+    }
+
+    fn is_multiple(&self) -> bool {
+        self.multiple
+    }
+
+    fn connect_object(&self, object: Option<&ObjectRef>) -> Result<Link<Cookie>, Refusal> {
+        let object = object.ok_or(Refusal::Invalid)?;
+        // Asked before the object is: a full port costs no call.
+        if self.list.load().len() >= self.limit && !self.multiple {
+            return Err(Refusal::Already);
+        }
+        match object.narrow::<R>() {
+            Ok(Some(reference)) => self.add(reference),
+            Ok(None) => Err(Refusal::Invalid),
+            Err(exception) => Err(Refusal::System(exception)),
+        }
+    }
+
+    fn disconnect_object(&self, cookie: &Link<Cookie>) -> Result<ObjectRef, Missing> {
+        let gone = match self.multiple {
+            true if cookie.is_null() => return Err(Missing::Cookie),
+            true => self.remove(cookie).ok_or(Missing::Invalid)?,
+            // A cookie is neither needed nor looked at.
+            false => self.take().ok_or(Missing::Connection)?,
+        };
+        Ok(gone.unchecked_narrow())
+    }
+
+    fn objects(&self) -> Vec<(Link<Cookie>, ObjectRef)> {
+        let list = self.list.load();
+        let objects = list.iter().map(|one| {
+            let cookie = match self.multiple {
+                true => one.cookie(),
+                false => Link::null(),
+            };
+            (cookie, one.reference.unchecked_narrow())
+        });
+        objects.collect()
+    }
+
+    fn clear(&self) {
+        let _changing = self.changing.lock();
+        self.list.store(Arc::default());
+    }
+}
+
+impl Refusal {
+    /// Returns the exception of an operation that raises all three.
+    pub(crate) fn raise<E>(self) -> E
+    where
+        E: From<AlreadyConnected>
+            + From<ExceededConnectionLimit>
+            + From<InvalidConnection>
+            + From<SystemException>,
+    {
+        match self {
+            Refusal::Already => AlreadyConnected {}.into(),
+            Refusal::Limit => ExceededConnectionLimit {}.into(),
+            Refusal::Invalid => InvalidConnection {}.into(),
+            Refusal::System(exception) => exception.into(),
+        }
+    }
+}
+
+impl Missing {
+    /// Returns the exception of an operation that raises all three.
+    pub(crate) fn raise<E>(self) -> E
+    where
+        E: From<CookieRequired> + From<NoConnection> + From<InvalidConnection>,
+    {
+        match self {
+            Missing::Cookie => CookieRequired {}.into(),
+            Missing::Connection => NoConnection {}.into(),
+            Missing::Invalid => InvalidConnection {}.into(),
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! All that generated code names, as the facade shows it. Not for use by hand: it changes with the generator.
+
+use std::fmt;
+pub use std::sync::LazyLock;
+
+pub use crate::{
+    Abstract, Amh, AsyncReply, Context, DelegatesTo, Handles, Interface, Later, ObjectRef, Op,
+    Operations, Orb, Outcome, Passes, Raise, Raises, Ref, Rejected, ReplyTo, Servant, ServedBy,
+    Upcall, UserException, decode_context, decode_ref, deliver, encode_context, encode_ref, handle,
+    handles, held_exception, hold_exception, text_passes,
+};
+pub use oxorb_cdr::{
+    Any, Behaviour, BitReader, BitWriter, ByHand, Decimal, Decode, Decoder, Encode, Encoder,
+    Error as CdrError, ErrorKind as CdrErrorKind, Factory, Fixed, FixedPoint, FixedReader,
+    FixedWriter, Inherits, Label, Layout, Link, LongDouble, Nilable, NoBehaviour, NotByHand,
+    OctetSeq, Octets, Result as CdrResult, TypeCode, Typed, Value, ValueBase, ValueInfo,
+    ValueModifier, ValueState, Valuetype, Visibility, first_behaviour, fixed, interpreted,
+    interpreted_fixed,
+};
+pub use oxorb_object::{CompletionStatus, SystemException};
+pub use oxorb_perfect::PerfectHash;
+
+use oxorb_object::minor;
+
+/// A value as a trait that its real type, or a base of that, implements.
+pub fn behaves<Tr: ?Sized + 'static, T: Valuetype>(
+    value: &Value<T>,
+) -> Result<&Tr, SystemException> {
+    value.behaviour().ok_or(NO_IMPLEMENTATION)
+}
+
+/// The same, to change it.
+pub fn behaves_mut<Tr: ?Sized + 'static, T: Valuetype>(
+    value: &mut Value<T>,
+) -> Result<&mut Tr, SystemException> {
+    value.behaviour_mut().ok_or(NO_IMPLEMENTATION)
+}
+
+const NO_IMPLEMENTATION: SystemException = SystemException::no_implement(
+    minor::no_implement::NO_VALUE_IMPLEMENTATION,
+    CompletionStatus::No,
+);
+
+/// Writes a user exception as a sentence: `bank::Overdrawn: missing 5, why "no\nmoney"`.
+pub fn show_exception(
+    f: &mut fmt::Formatter<'_>,
+    name: &str,
+    members: &[(&str, &dyn fmt::Debug)],
+) -> fmt::Result {
+    f.write_str(name)?;
+    for (at, (member, value)) in members.iter().enumerate() {
+        let before = if at == 0 { ": " } else { ", " };
+        write!(f, "{before}{member} {value:?}")?;
+    }
+    Ok(())
+}
+
+/// A string of an exception, between quotes; what a terminal would obey is escaped as everywhere.
+pub struct Quoted<'a>(pub &'a str);
+
+impl fmt::Debug for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{}\"", oxorb_cdr::Printable(self.0))
+    }
+}

@@ -8,6 +8,7 @@ use oxorb_idl::model::{DefKind, InterfaceKind, Model};
 use oxorb_idl::source::Span;
 use oxorb_idl::{Failed, Lenient, Options, Report, equivalent};
 
+use crate::executors::{Executors, has_key};
 use crate::extra::Extra;
 use crate::marshalling::{Choice, unknown};
 use crate::plan::declared;
@@ -56,6 +57,7 @@ pub struct Builder {
     mutating: Vec<String>,
     extra: Extra,
     operation_lookup: OperationLookup,
+    executors: bool,
 }
 
 /// The outcome of [`Builder::generate`].
@@ -94,6 +96,7 @@ impl Default for Builder {
             mutating: Vec::new(),
             extra: Extra::default(),
             operation_lookup: OperationLookup::default(),
+            executors: false,
         }
     }
 }
@@ -224,6 +227,15 @@ impl Builder {
         self
     }
 
+    /// Also makes traits for the executors of components and homes, and what joins them to a container; the crate needs
+    /// the feature `components` of `oxorb`. Otherwise, and for homes with a primary key, only what clients see is made.
+    /// See `docs/components.md` of the repository.
+    #[must_use]
+    pub fn executors(mut self, wanted: bool) -> Self {
+        self.executors = wanted;
+        self
+    }
+
     /// How skeletons find operations by name; by a perfect hash by default.
     #[must_use]
     pub fn operation_lookup(mut self, lookup: OperationLookup) -> Self {
@@ -336,7 +348,10 @@ impl Builder {
         // What is said has places in the text that was written, not in the equivalent one.
         let model = plain.as_ref().unwrap_or(&compiled.model);
         let extra = match &plain {
-            Some(_) => &self.extra.resolved(&compiled.model),
+            Some(_) => &Extra {
+                executors: self.executors.then(|| Executors::of(&compiled.model)),
+                ..self.extra.resolved(&compiled.model)
+            },
             None => &self.extra,
         };
         let text = self.text(files, target, model, extra);
@@ -344,7 +359,9 @@ impl Builder {
         match text {
             Ok(text) => {
                 out.files.insert(target, text);
-                for (place, problem) in components(&compiled.model, plain.is_some()) {
+                for (place, problem) in
+                    clients_only(&compiled.model, plain.is_some(), self.executors)
+                {
                     report.diagnostics.push(place, problem);
                 }
                 for (place, problem) in unreachable_calls(&compiled.model) {
@@ -429,10 +446,17 @@ fn has_components(model: &Model) -> bool {
 }
 
 /// What becomes the interfaces that are equivalent to it at most.
-fn components(model: &Model, equivalent: bool) -> impl Iterator<Item = (Span, Component)> {
+fn clients_only(
+    model: &Model,
+    equivalent: bool,
+    executors: bool,
+) -> impl Iterator<Item = (Span, Component)> {
+    let executors = executors && equivalent;
     let own = model.defs().filter(|def| def.in_main_file);
     own.filter_map(move |def| {
-        let kind = match def.kind {
+        let kind = match &def.kind {
+            DefKind::Home(home) if executors && has_key(model, home) => "home with a primary key,",
+            _ if executors => return None,
             DefKind::Component(_) => "component",
             DefKind::Connector(_) => "connector",
             DefKind::Home(_) => "home",
@@ -470,7 +494,7 @@ impl Problem for Component {
         let (kind, name) = (self.kind, &self.scoped_name);
         match self.equivalent {
             true => format!(
-                "{kind} `{name}` becomes the interfaces that clients see; there is no container for it yet"
+                "{kind} `{name}` becomes the interfaces that clients see; no executor is made for it"
             ),
             false => format!(
                 "no Rust is made for {kind} `{name}`: the module `Components` here lacks what it needs"
@@ -480,7 +504,8 @@ impl Problem for Component {
 
     fn help(&self) -> Option<String> {
         Some(match self.equivalent {
-            true => "`oxorb idl show --equivalent` prints these interfaces".to_owned(),
+            true => "`oxorb idl show --equivalent` prints these interfaces; `Builder::executors(true)` makes executors"
+                .to_owned(),
             false => "include `Components.idl`; as a type it is `Object` now".to_owned(),
         })
     }

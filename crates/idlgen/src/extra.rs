@@ -6,6 +6,7 @@ use oxorb_idl::model::{
     Annotation, DefId, DefKind, Export, Interface, InterfaceKind, Model, Operation, Value,
 };
 
+use crate::executors::Executors;
 use crate::reach::reachable;
 
 /// What was asked for outside of the IDL: scoped names of interfaces, or of modules for all in them.
@@ -17,6 +18,8 @@ pub(crate) struct Extra {
     pub(crate) ami: Vec<String>,
     /// Oneways whose servants return a result; the names may be those of operations.
     pub(crate) fallible_oneways: Vec<String>,
+    /// What executors are made of, where they are wanted.
+    pub(crate) executors: Option<Executors>,
 }
 
 impl Extra {
@@ -59,6 +62,7 @@ impl Extra {
             fallible_oneways: oneways
                 .map(|(id, name)| format!("{}::{name}", model.def(id).scoped_name))
                 .collect(),
+            executors: None,
         }
     }
 }

@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 mod builder;
+mod executors;
 mod extra;
 mod files;
 mod lookup;

@@ -225,8 +225,8 @@ fn components_become_what_clients_see() {
     assert_eq!(
         warnings,
         [
-            "component `Shop` becomes the interfaces that clients see; there is no container for it yet",
-            "home `Shops` becomes the interfaces that clients see; there is no container for it yet",
+            "component `Shop` becomes the interfaces that clients see; no executor is made for it",
+            "home `Shops` becomes the interfaces that clients see; no executor is made for it",
         ]
     );
 }

@@ -28,6 +28,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use crate::OperationLookup;
+use crate::executors::Executors;
 use crate::extra::{Extra, fallible_oneways, wanted};
 use crate::marshalling::{self, Choice};
 use crate::plan::NotYet;
@@ -70,6 +71,7 @@ pub(crate) fn generate(
     extra: &Extra,
     header: &str,
 ) -> Result<String, Unmapped> {
+    let executors = extra.executors.as_ref();
     let mut with_handlers = model.clone();
     let ami = wanted(model, &reachable(model), "ami", &extra.ami);
     let handlers = implied::add_handlers(&mut with_handlers, ami);
@@ -81,7 +83,7 @@ pub(crate) fn generate(
     let interpreted = marshalling::interpreted(model, &reach, marshalling);
     let amh = wanted(model, &reach, "amh", &extra.amh);
     let fallible = fallible_oneways(model, &reach, &extra.fallible_oneways);
-    let names = Names::new(model, &reach, &amh, &handlers, name)
+    let names = Names::new(model, &reach, &amh, &handlers, executors, name)
         .map_err(|(def, what)| Unmapped { def, what })?;
     let mut children: HashMap<_, Vec<_>> = HashMap::new();
     for id in reach {
@@ -99,7 +101,19 @@ pub(crate) fn generate(
         exception_holder,
         runtime: syn::parse_str(runtime).expect("the builder checked the path"),
         operation_lookup,
+        executors,
     };
+    let external = |id: &DefId| rust.is_external(*id);
+    let external: HashSet<DefId> = rust
+        .children
+        .values()
+        .flatten()
+        .copied()
+        .filter(external)
+        .collect();
+    for ids in rust.children.values_mut() {
+        ids.retain(|id| !external.contains(id));
+    }
     rust.supported = rust.all_supported();
     let file = rust.file().map_err(|unmapped| Unmapped {
         def: rust.written(unmapped.def),
@@ -132,6 +146,8 @@ struct Rust<'m> {
     exception_holder: Option<DefId>,
     runtime: syn::Path,
     operation_lookup: OperationLookup,
+    /// What executors are made of, where they are wanted: then the module `Components` is the run time's.
+    executors: Option<&'m Executors>,
 }
 
 type Printed = Result<TokenStream, Unmapped>;

@@ -12,6 +12,7 @@ use oxorb_idl::implied::Handlers;
 use oxorb_idl::model::{DefId, DefKind, Model};
 
 use super::case::{camel, escape, screaming, snake};
+use crate::executors::Executors;
 use crate::plan::{Call, NotYet, calls, factory_calls, value_calls};
 
 /// All names of one generated file.
@@ -56,6 +57,14 @@ pub(super) struct ItemNames {
     pub serve_later: String,
     /// As `skeleton`.
     pub skeleton_later: String,
+    /// Components and homes: the executor's trait (`GpsExecutor`).
+    pub executor: String,
+    /// Components, homes and consumers, inside `inner`: the servant around the executor.
+    pub adapter: String,
+    /// Components, inside `inner`: the ports, and what the executor sees of them in each phase.
+    pub ports: String,
+    /// As `ports`.
+    pub phases: [String; 3],
 }
 
 /// The names made from one operation or half an attribute.
@@ -101,6 +110,7 @@ impl Names {
         reach: &BTreeSet<DefId>,
         amh: &HashSet<DefId>,
         handlers: &Handlers,
+        executors: Option<&Executors>,
         file: &str,
     ) -> Result<Names, (DefId, NotYet)> {
         let mut names = Names::default();
@@ -118,10 +128,36 @@ impl Names {
         for id in reach.iter().filter(|id| amh.contains(id)) {
             names.later(model, *id)?;
         }
+        if let Some(executors) = executors {
+            for id in reach {
+                names.executor(model, *id, executors);
+            }
+        }
         for id in reach {
             names.inherited(model, *id, handlers)?;
         }
         Ok(names)
+    }
+
+    /// Names for executors.
+    fn executor(&mut self, model: &Model, id: DefId, executors: &Executors) {
+        let def = model.def(id);
+        let component = executors.component(&def.scoped_name).is_some();
+        if component || executors.home(&def.scoped_name).is_some() {
+            let executor = self.claim(def.parent, camel(&def.name) + "Executor");
+            self.items.entry(id).or_default().executor = executor;
+        } else if executors.event_of(&def.scoped_name).is_none() {
+            return;
+        }
+        let adapter = self.claim(Some(id), "Adapter".to_owned());
+        let ports = self.claim(Some(id), "Ports".to_owned());
+        let phases = ["Installed", "Configured", "Context"].map(String::from);
+        let phases = match component {
+            true => phases.map(|phase| self.claim(Some(id), phase)),
+            false => phases,
+        };
+        let item = self.items.entry(id).or_default();
+        (item.adapter, item.ports, item.phases) = (adapter, ports, phases);
     }
 
     pub(super) fn item(&self, id: DefId) -> &ItemNames {

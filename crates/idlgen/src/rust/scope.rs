@@ -32,7 +32,18 @@ const PRELUDE: &[(&str, &str)] = &[
     ("Vec", "::std::vec::Vec"),
 ];
 
+/// The Rust module of `Components`.
+const COMPONENTS: &str = "components";
+
 impl Rust<'_> {
+    /// Whether a definition is one of the module `Components` that the run time brings along.
+    pub(super) fn is_external(&self, id: DefId) -> bool {
+        let def = self.model.def(id);
+        self.executors.is_some()
+            && !def.in_main_file
+            && def.scoped_name.split("::").next() == Some("Components")
+    }
+
     /// The module that stands for an IDL scope.
     pub(super) fn scope(&self, scope: Option<DefId>) -> Scope<'_> {
         self.scope_at(self.names.module(self.model, scope))
@@ -66,6 +77,13 @@ impl Rust<'_> {
     /// `name`, which stands in the module of `owner`, seen from `scope`.
     pub(super) fn path(&self, scope: &Scope<'_>, owner: Option<DefId>, name: &str) -> TokenStream {
         let target = self.names.module(self.model, owner);
+        if let (true, Some(owner)) = (target.first() == Some(&COMPONENTS), owner)
+            && self.is_external(owner)
+        {
+            let (r, name) = (&scope.runtime, ident(name));
+            let downs = target[1..].iter().map(|segment| ident(segment));
+            return quote!(#r::components::#(#downs::)* #name);
+        }
         let shared = target
             .iter()
             .zip(&scope.module)

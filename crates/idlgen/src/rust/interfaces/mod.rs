@@ -5,6 +5,8 @@ mod behaviour;
 mod client;
 mod direct;
 mod errors;
+mod executor;
+mod home;
 mod later;
 mod server;
 mod signature;
@@ -77,6 +79,22 @@ impl<'m> Rust<'m> {
                 inside.extend(self.answers(&inner, &methods));
                 inside.extend(self.skeleton(&inner, def, interface, Answers::Later));
                 inside.extend(self.serve(&inner, def, &methods, Answers::Later));
+            }
+        }
+        if let Some(executors) = self.executors.filter(|_| is_remote(interface)) {
+            let name = &def.scoped_name;
+            if let Some(component) = executors.component(name) {
+                let (executor, adapter) = self.component_executor(scope, &inner, def, component)?;
+                items.push(executor);
+                inside.extend(adapter);
+            }
+            if let Some(home) = executors.home(name) {
+                let (executor, adapter) = self.home_executor(scope, &inner, def, home)?;
+                items.push(executor);
+                inside.extend(adapter);
+            }
+            if let Some(event) = executors.event_of(name) {
+                inside.extend(self.event_consumer(&inner, def, interface, event));
             }
         }
         if self.supported.contains(&def.id) {

@@ -1,0 +1,167 @@
+//! Homes: the executor's trait, and the servant that joins it to a container.
+
+use oxorb_idl::model::Def;
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use super::super::scope::Scope;
+use super::super::types::ident;
+use super::super::{Rust, Unmapped, docs};
+use super::signature::forwarded;
+use crate::executors::HomeExecutor;
+
+impl<'m> Rust<'m> {
+    /// Returns the executor's trait, and what stands in the home's module.
+    pub(super) fn home_executor(
+        &self,
+        scope: &Scope<'_>,
+        inner: &Scope<'_>,
+        def: &'m Def,
+        home: &HomeExecutor,
+    ) -> Result<(TokenStream, TokenStream), Unmapped> {
+        let r = &scope.runtime;
+        let c = quote!(#r::components);
+        let item = self.names.item(def.id);
+        let (name, adapter) = (ident(&item.executor), ident(&item.adapter));
+        let (arc, result) = (scope.std("Arc"), scope.std("Result"));
+        let (send, sync) = (scope.std("Send"), scope.std("Sync"));
+        let executor = self.path(inner, def.parent, &item.executor);
+        let Some(component) = self.def_named(&home.manages) else {
+            return Ok(Default::default());
+        };
+        let managed = &self.names.item(component.id).executor;
+        if managed.is_empty() {
+            // The component stands in another file, compiled for clients.
+            return Ok(Default::default());
+        }
+        let managed = self.path(scope, component.parent, managed);
+        let (component_id, component) = (
+            &component.repository_id,
+            self.reference(inner, component.id),
+        );
+
+        let explicit = home.chain.iter().map(|name| format!("{name}Explicit"));
+        let explicit: Vec<String> = explicit.collect();
+        let implicit = format!("{}Implicit", def.scoped_name);
+        let (mut declared, mut interfaces) = (TokenStream::new(), TokenStream::new());
+        for (owner, interface) in self.defs_named(&explicit) {
+            let servant = self.named(inner, owner.id);
+            let calls = self.calls(owner.id, interface)?;
+            let mut methods = TokenStream::new();
+            for method in self.own_methods(owner.id, &calls) {
+                let (docs, args) = (self.method_docs(&method), forwarded(&method));
+                let signature = self.servant_signature(inner, &method);
+                let method_name = ident(method.name);
+                let call = quote!(<H as #executor>::#method_name(&self.executor #(, #args)*));
+                let makes = !method.call.attribute
+                    && home
+                        .factories
+                        .iter()
+                        .any(|name| *name == method.call.wire_name);
+                if makes {
+                    let params = self.parameters(scope, &method, None);
+                    let error = self.error(scope, &method);
+                    declared.extend(quote! {
+                        #docs
+                        fn #method_name(&self #(, #params)*) -> #result<Self::Component, #error>;
+                    });
+                    let error = self.error(inner, &method);
+                    methods.extend(quote! {
+                        #signature {
+                            let made = self.home.install::<#component, _, #error>(#call?)?;
+                            Ok(made.map(Into::into))
+                        }
+                    });
+                } else {
+                    let declared_as = self.servant_signature(scope, &method);
+                    declared.extend(quote!(#docs #declared_as;));
+                    methods.extend(quote!(#signature { #call }));
+                }
+            }
+            interfaces.extend(quote!(impl<H: #executor> #servant for #adapter<H> { #methods }));
+        }
+        let mut create = TokenStream::new();
+        for (owner, interface) in self.defs_named(&[implicit]) {
+            let servant = self.named(inner, owner.id);
+            let calls = self.calls(owner.id, interface)?;
+            for method in self.own_methods(owner.id, &calls) {
+                let method_name = ident(method.name);
+                let error = self.error(scope, &method);
+                create = quote! {
+                    /// Makes a component.
+                    fn #method_name(&self) -> #result<Self::Component, #error>;
+                };
+                let (error, signature) = (
+                    self.error(inner, &method),
+                    self.servant_signature(inner, &method),
+                );
+                interfaces.extend(quote! {
+                    impl<H: #executor> #servant for #adapter<H> {
+                        #signature {
+                            let made = <H as #executor>::#method_name(&self.executor)?;
+                            self.home.install::<#component, _, #error>(made)
+                        }
+                    }
+                    impl<H: #executor> #c::KeylessCcmHome for #adapter<H> {
+                        fn create_component(
+                            &self,
+                        ) -> #result<Option<#c::CcmObjectRef>, #c::keyless_ccm_home::CreateComponentError> {
+                            let made = <Self as #servant>::#method_name(self).map_err(|error| match error {
+                                #error::System(exception) => {
+                                    #c::keyless_ccm_home::CreateComponentError::from(exception)
+                                }
+                                #error::CreateFailure(exception) => exception.into(),
+                            })?;
+                            Ok(made.map(Into::into))
+                        }
+                    }
+                });
+            }
+        }
+        for (supported, _) in self.with_bases(&self.defs_named(&home.supports)) {
+            let supported = self.named(inner, supported.id);
+            interfaces.extend(quote! {
+                impl<H: #executor> #r::DelegatesTo<dyn #supported> for #adapter<H> {
+                    fn delegate(&self) -> &(dyn #supported + 'static) { &self.executor }
+                }
+            });
+        }
+        let supports = self.defs_named(&home.supports);
+        let supports = supports.iter().map(|(def, _)| self.named(scope, def.id));
+        let bounds = supports.chain([quote!(#send), quote!(#sync), quote!(Sized), quote!('static)]);
+        let docs = docs::lines(&format!(
+            "What implements the home [`{}`].\n\nIDL: `home {}`.",
+            item.name, def.scoped_name
+        ));
+        let executor_trait = quote! {
+            #docs
+            pub trait #name: #(#bounds)+* {
+                /// What implements the components that it makes.
+                type Component: #managed;
+                #create
+                #declared
+            }
+        };
+        let (servant, own) = (self.named(inner, def.id), self.reference(inner, def.id));
+        let inside = quote! {
+            /// The servant around an executor.
+            #[doc(hidden)]
+            pub struct #adapter<H> {
+                executor: H,
+                home: #arc<#c::Home>,
+            }
+            #interfaces
+            impl<H: #executor> #servant for #adapter<H> {}
+            impl<H: #executor> #r::DelegatesTo<dyn #c::CcmHome> for #adapter<H> {
+                fn delegate(&self) -> &(dyn #c::CcmHome + 'static) { &*self.home }
+            }
+            impl<H: #executor> #c::ManagedBy<H> for #own {
+                const COMPONENT_ID: &'static str = #component_id;
+                fn home_servant(executor: H, home: #arc<#c::Home>) -> #arc<dyn #r::Servant> {
+                    <Self as #r::ServedBy<#adapter<H>>>::servant(#adapter { executor, home })
+                }
+            }
+        };
+        Ok((executor_trait, inside))
+    }
+}

@@ -1,0 +1,11 @@
+//! A cockpit of components, navigated by a client of another ORB.
+
+mod errors;
+mod events;
+mod executors;
+mod homes;
+mod life;
+mod lightweight;
+mod limits;
+mod ports;
+mod scene;

@@ -102,6 +102,11 @@ impl Gap {
         Some(lease)
     }
 
+    /// Whether the octets were copied to their place.
+    pub fn was_copied(&self) -> bool {
+        self.whole.get().is_some()
+    }
+
     /// Whether reading came to the place, and took the lease.
     #[inline]
     pub fn was_taken(&self) -> bool {

@@ -12,12 +12,14 @@ use crate::{
 };
 
 use cancels::Cancels;
+use copied::Copied;
 pub use other::Reading;
 
 use other::Other;
 use partial::Partials;
 
 mod cancels;
+mod copied;
 mod gap;
 mod other;
 mod partial;
@@ -63,6 +65,7 @@ pub struct Inbox {
     gap: Option<Box<Gap>>,
     has_gap: bool,
     borrows: bool,
+    copied: Copied,
     /// Octets as they arrived.
     buffer: Vec<u8>,
     /// The first octet of `buffer` that belongs to no message already dropped.
@@ -88,6 +91,7 @@ impl Inbox {
             gap: None,
             has_gap: false,
             borrows: true,
+            copied: Copied::default(),
             buffer: Vec::new(),
             start: 0,
             announced: Announced::Nothing,
@@ -421,6 +425,7 @@ impl Inbox {
                 self.cancels.clear();
                 // No more of it is waited for; nobody may poll before the next read.
                 self.awaited = 0;
+                self.copied.next();
                 core::mem::take(&mut self.buffer)
             }
             Announced::InBuffer(header) => {
@@ -459,6 +464,7 @@ impl Inbox {
                 to.buffer.clear();
                 core::mem::swap(&mut self.buffer, &mut to.buffer);
                 self.awaited = 0;
+                self.copied.next();
                 self.cancels.clear();
             }
             Announced::InBuffer(header) => {
@@ -582,6 +588,7 @@ impl Inbox {
     fn consume(&mut self, total: usize) {
         self.start += total;
         self.awaited = 0;
+        self.copied.next();
         if self.start == self.buffer.len() {
             self.buffer.clear();
             self.start = 0;

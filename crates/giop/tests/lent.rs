@@ -50,12 +50,16 @@ const KEY: &[u8] = &[7; 40_000];
 
 /// A request with a payload between other arguments, and where the payload begins.
 fn request(payload: &[u8], key: &[u8]) -> (Vec<u8>, usize) {
+    request_of("put", payload, key)
+}
+
+fn request_of(operation: &str, payload: &[u8], key: &[u8]) -> (Vec<u8>, usize) {
     let mut e = Encoder::new(Vec::new(), ByteOrder::Little, Dialect::new(2));
     let header = RequestHeader {
         id: 7,
         response: Response::WithTarget,
         key: TargetAddress::Key(key),
-        operation: "put",
+        operation,
         contexts: &[],
         terms: None,
         alias: None,
@@ -120,6 +124,52 @@ fn arguments_around_a_gap_are_read_as_if_it_were_none() {
         assert_eq!(leased.into_vec(), payload);
         assert_eq!(page.back(), 1);
     }
+}
+
+/// Sends a request to an inbox, and returns whether its payload could be lent. `copies`: the servant takes a copy.
+fn lends(inbox: &mut Inbox, operation: &str, copies: bool) -> bool {
+    let payload = payload(30_000);
+    let (message, at) = request_of(operation, &payload, b"key");
+    let page = Page::of(&payload);
+    inbox.room().0.extend_from_slice(&message[..at]);
+    assert_eq!(inbox.poll(), Ok(None));
+    let lends = inbox.borrows().is_some();
+    match lends {
+        true => assert!(!inbox.lend(page.lend())),
+        false => {
+            let (first, second) = payload.split_at(17_000);
+            inbox.room().0.extend_from_slice(first);
+            assert_eq!((inbox.poll(), inbox.borrows()), (Ok(None), None));
+            inbox.room().0.extend_from_slice(second);
+        }
+    }
+    inbox.room().0.extend_from_slice(&message[at + 30_000..]);
+    assert!(inbox.poll().unwrap().is_some());
+    let frame = inbox.frame();
+    let body = Request::parse(&frame).unwrap().body;
+    let mut d = match copies {
+        true => frame.decoder_at(Dialect::new(2), body),
+        false => frame.decoder_in_place(Dialect::new(2), body),
+    };
+    let octets = arguments(&mut d).unwrap().1;
+    assert_eq!(octets.is_leased(), lends && !copies);
+    assert_eq!(octets.into_vec(), payload);
+    assert_eq!(inbox.poll(), Ok(None));
+    lends
+}
+
+#[test]
+fn an_operation_that_copies_is_read_as_it_comes_and_tried_again() {
+    let mut inbox = Inbox::new(&Limits::default());
+    assert!((0..40).all(|_| lends(&mut inbox, "put", false)));
+    assert!(lends(&mut inbox, "copy", true), "nobody knows it yet");
+    let lent = (0..64).filter(|_| lends(&mut inbox, "copy", true)).count();
+    assert_eq!(lent, 4);
+    assert!((0..40).all(|_| lends(&mut inbox, "put", false)));
+    // Another object has an operation of this name that reads in place.
+    let read = (0..64).filter(|_| !lends(&mut inbox, "copy", false));
+    assert_eq!(read.count(), 15);
+    assert!((0..40).all(|_| lends(&mut inbox, "copy", false)));
 }
 
 #[test]

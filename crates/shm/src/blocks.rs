@@ -63,6 +63,8 @@ pub(crate) struct Blocks {
     /// Some thread looks for a block.
     busy: AtomicBool,
     slots: [Slot; SLOTS],
+    /// A block was sent, and what the reader gives back was not fetched since.
+    awaited: AtomicU32,
 }
 
 impl Blocks {
@@ -71,6 +73,17 @@ impl Blocks {
             at,
             busy: AtomicBool::new(false),
             slots: Default::default(),
+            awaited: AtomicU32::new(0),
+        }
+    }
+
+    /// Has the processor fetch what the reader has given back, for the look that comes with the next block. To be called
+    /// when the reader has answered.
+    #[inline]
+    pub(crate) fn expect(&self, segment: &Segment) {
+        if self.awaited.load(Relaxed) != 0 {
+            self.awaited.store(0, Relaxed);
+            segment.prefetch_word(self.at.given_back(0));
         }
     }
 
@@ -219,6 +232,7 @@ impl Blocks {
         slot.ticket.store(ticket, Relaxed);
         // Whoever sees the state sees the ticket, and not the one before, which was given back.
         slot.state.store(SENT, Ordering::Release);
+        self.awaited.store(1, Relaxed);
         ticket
     }
 }

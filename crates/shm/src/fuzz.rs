@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::blocks::Blocks;
 use crate::ring::{Direction, Reader, WORDS, Writer};
 use crate::segment::{Segment, Sizes};
-use crate::splices::give_back;
+use crate::splices::{self, give_back};
 use crate::{MAX_BLOCKS, MAX_RING, MIN_RING, greeting};
 
 /// Octets that end up in one buffer, at most: a script has an end, whatever it says.
@@ -63,6 +63,11 @@ pub fn hostile(script: &[u8]) {
                     let at = Direction::ToClient.in_blocks(&segment, block.first);
                     segment.copy_in(at, &vec![what; usize::from(value)]);
                     writer.splice(&segment, block, blocks.send(block));
+                    for _ in 1..block.octets.div_ceil(splices::PIECE) {
+                        if matches!(writer.room(&segment, 1), Ok(1..)) {
+                            writer.show_more();
+                        }
+                    }
                 }
             }
             12 | 13 => {

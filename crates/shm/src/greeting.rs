@@ -17,7 +17,7 @@ use crate::segment::{self, Sizes};
 /// blocks of a direction; numbers in little-endian order.
 const OCTETS: usize = 20;
 const WORD: &[u8; 8] = b"OxORBshm";
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// Memory of a client that has not met its server yet.
 pub(crate) struct Greeting {

@@ -7,9 +7,11 @@ use oxorb_lend::{Lease, Memory};
 use oxorb_transport::Lender;
 
 use crate::ShmLink;
+use crate::link::Found;
 use crate::ring::Direction;
 use crate::segment::Segment;
-use crate::splices::give_back;
+use crate::splices::{Splice, give_back};
+use crate::time::Clock;
 
 /// The memory of a connection, of which the end that reads a direction lends blocks.
 #[derive(Debug)]
@@ -39,14 +41,42 @@ impl Memory for Lent {
     }
 }
 
+impl ShmLink {
+    /// Waits until the writer has shown all of the splice that is being read. `None`: it never will.
+    #[cold]
+    fn lease_whole(&self, max: u32) -> io::Result<Option<Splice>> {
+        let clock = Clock::new(&self.read_timeout);
+        loop {
+            if self.wait(&clock)? == Found::End {
+                return Ok(None);
+            }
+            match self.incoming.lease(&self.segment, max) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                leased => return leased,
+            }
+        }
+    }
+}
+
 impl Lender for ShmLink {
-    fn lease(&self, max: usize) -> io::Result<Option<Lease>> {
+    fn lease(&self, max: usize, waits: bool) -> io::Result<Option<Lease>> {
         let Some(lent) = &self.lent else {
             return Ok(None);
         };
         let max = u32::try_from(max).unwrap_or(u32::MAX);
-        let Some(splice) = self.incoming.lease(&self.segment, max)? else {
-            return Ok(None);
+        let mut leased = self.incoming.lease(&self.segment, max);
+        if waits && matches!(&leased, Err(error) if error.kind() == io::ErrorKind::WouldBlock) {
+            leased = self.lease_whole(max);
+        }
+        let splice = match leased {
+            Ok(Some(splice)) => splice,
+            Ok(None) => return Ok(None),
+            Err(error) => {
+                // Whoever waits at the descriptor is told of the rest.
+                let failed = Err(error);
+                self.has_read(&failed);
+                return failed.map(|_| None);
+            }
         };
         let octets = splice.octets as usize;
         self.has_read(&Ok(octets));

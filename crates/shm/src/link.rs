@@ -60,7 +60,7 @@ pub struct ShmLink {
     pub(crate) socket: OwnedFd,
     watch: Watch,
     pub(crate) gate: Gate,
-    read_timeout: Timeout,
+    pub(crate) read_timeout: Timeout,
     pub(crate) write_timeout: Timeout,
     /// Nanoseconds.
     spin: AtomicU64,
@@ -212,7 +212,7 @@ impl ShmLink {
     }
 
     /// Waits for octets or the end.
-    fn wait(&self, clock: &Clock) -> io::Result<Found> {
+    pub(crate) fn wait(&self, clock: &Clock) -> io::Result<Found> {
         self.disarm();
         let spin = self.spin();
         while !spin.is_zero() {
@@ -341,7 +341,7 @@ impl ShmLink {
 
 /// What a read need not wait for any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Found {
+pub(crate) enum Found {
     Octets,
     End,
 }
@@ -526,6 +526,7 @@ impl ShmLink {
     #[inline]
     pub(crate) fn has_read(&self, read: &io::Result<usize>) {
         let found = matches!(read, Ok(1..));
+        self.blocks.expect(&self.segment);
         if found && self.vain.load(Ordering::Relaxed) != 0 {
             self.vain.store(0, Ordering::Relaxed);
         }

@@ -19,7 +19,7 @@ use std::sync::atomic::{Ordering, fence};
 
 use crate::blocks::{Block, SLOTS};
 use crate::segment::Segment;
-use crate::splices::{Splice, Splices};
+use crate::splices::{Leaving, Splice, Splices};
 
 /// Words of the header between two that different processes write: two cache lines, because
 /// processors fetch them in pairs.
@@ -81,9 +81,12 @@ impl Direction {
         (8 + self as usize) * LINE
     }
 
-    /// The number of splices that were written, ever.
+    /// The number of splices that were written, ever: in the line of the tail, which the reader looks at in any case.
     pub(crate) fn splices(self) -> usize {
-        (10 + self as usize) * LINE
+        match LINE {
+            1 => 10 + self as usize,
+            _ => self.tail() + 1,
+        }
     }
 
     /// The first word of what the writer says of a splice with this number.
@@ -168,10 +171,11 @@ impl Reader {
     /// [`io::ErrorKind::InvalidData`] when it cannot be.
     #[inline]
     pub(crate) fn waiting(&self, segment: &Segment) -> io::Result<u32> {
-        match self.splices.left() {
-            0 => self.in_ring(segment),
-            left => Ok(left),
-        }
+        let in_ring = self.in_ring(segment)?;
+        Ok(match self.splices.are_open() {
+            true => self.splices.waiting(in_ring),
+            false => in_ring,
+        })
     }
 
     /// Returns the number of octets that wait in the ring.
@@ -219,7 +223,7 @@ impl Reader {
         max: usize,
         before: bool,
     ) -> io::Result<usize> {
-        if self.splices.left() > 0 {
+        if self.splices.are_open() {
             return self.take_spliced(segment, buffer, max, before);
         }
         let waiting = self.in_ring(segment)?;
@@ -272,11 +276,20 @@ impl Reader {
         max: usize,
         stops: bool,
     ) -> io::Result<usize> {
+        self.splices.is_read();
         let mut left = max;
         while left > 0 {
             let count = self.splices.take(segment, self.at, buffer, left);
             left -= count;
             if count > 0 {
+                continue;
+            }
+            if self.splices.are_open() {
+                match self.in_ring(segment)? {
+                    0 => break,
+                    waiting => self.pass(segment, 1, waiting),
+                }
+                self.splices.go_on();
                 continue;
             }
             let (waiting, before) = self.before_splice(segment)?;
@@ -285,7 +298,7 @@ impl Reader {
                     break;
                 }
                 match self.open(segment, waiting)? {
-                    Some(splice) => self.splices.enter(splice),
+                    Some(splice) => self.splices.enter(segment, splice),
                     None => break,
                 }
             } else {
@@ -330,19 +343,33 @@ impl Reader {
     /// [give back](crate::splices::give_back), and has at most `max` octets.
     ///
     /// # Errors
-    /// Those of [`waiting`](Self::waiting).
+    /// [`io::ErrorKind::WouldBlock`] while the writer is still at it; those of [`waiting`](Self::waiting).
     pub(crate) fn lease(&self, segment: &Segment, max: u32) -> io::Result<Option<Splice>> {
-        if self.splices.left() == 0 {
+        if !self.splices.are_open() {
             let (waiting, before) = self.before_splice(segment)?;
             if before > 0 {
                 return Ok(None);
             }
             match self.open(segment, waiting)? {
-                Some(splice) => self.splices.enter(splice),
+                Some(splice) => {
+                    // While the message is looked at.
+                    segment.prefetch(self.at.in_blocks(segment, splice.first));
+                    self.splices.enter(segment, splice);
+                }
                 None => return Ok(None),
             }
         }
-        Ok(self.splices.leave(max))
+        let waiting = self.in_ring(segment)?;
+        match self.splices.leave(max, waiting) {
+            Leaving::Now(splice, octets) => {
+                if octets > 0 {
+                    self.pass(segment, octets, waiting);
+                }
+                Ok(Some(splice))
+            }
+            Leaving::Later => Err(io::ErrorKind::WouldBlock.into()),
+            Leaving::Never => Ok(None),
+        }
     }
 
     /// Sleeps until octets wait, or somebody wakes this end; at most `limit`. `over` says that there
@@ -447,8 +474,8 @@ impl Writer {
         self.tail.store(tail, Relaxed);
     }
 
-    /// Puts a block in, for which there is room of one octet. As with [`put`](Self::put), the reader sees it
-    /// once it is published.
+    /// Puts a block in, of which the first piece is filled, and for which there is room of one octet. As with
+    /// [`put`](Self::put), the reader sees it once it is published.
     pub(crate) fn splice(&self, segment: &Segment, block: Block, ticket: u32) {
         let tail = self.tail.load(Relaxed);
         let number = self.splices.load(Relaxed);
@@ -466,6 +493,17 @@ impl Writer {
             .word(self.at.splices())
             .store(number, Ordering::Release);
         self.tail.store(tail.wrapping_add(1), Relaxed);
+    }
+
+    /// Has the processor fetch what a block sent next is written into, while its payload is made.
+    pub(crate) fn prepare(&self, segment: &Segment) {
+        segment.fetch_word(self.at.splice(self.splices.load(Relaxed)));
+        segment.fetch(self.at.place(segment, self.tail()).0);
+    }
+
+    /// Puts the next piece of the last block in, for which there is room of one octet.
+    pub(crate) fn show_more(&self) {
+        self.tail.store(self.tail().wrapping_add(1), Relaxed);
     }
 
     /// Returns the number of octets that were put in, ever.
@@ -495,6 +533,13 @@ impl Writer {
     pub(crate) fn is_unheard(&self, segment: &Segment) -> bool {
         let head = segment.word(self.at.head()).load(Ordering::Acquire);
         head == 0 && !self.heard.load(Relaxed)
+    }
+
+    /// Shows the reader all octets that were put in, if it is awake; otherwise it sees them when it is woken. To be followed
+    /// by [`publish`](Self::publish).
+    pub(crate) fn publish_quietly(&self, segment: &Segment) {
+        let tail = segment.word(self.at.tail());
+        tail.store(self.tail(), Ordering::Release);
     }
 
     /// Shows the reader all octets that were put in, and wakes it if it sleeps.

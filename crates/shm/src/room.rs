@@ -62,7 +62,9 @@ impl Lending {
 
 impl Rooms for ShmLink {
     fn room(&self, octets: usize) -> Option<Room> {
-        Lending::room(self.rooms.as_ref()?, octets)
+        let room = Lending::room(self.rooms.as_ref()?, octets)?;
+        self.outgoing.prepare(&self.segment);
+        Some(room)
     }
 }
 

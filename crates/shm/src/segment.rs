@@ -162,6 +162,29 @@ impl Segment {
         }
     }
 
+    /// Has the processor fetch an octet of the data, to be read soon.
+    pub(crate) fn prefetch(&self, at: usize) {
+        match at.checked_sub(self.sizes.data()) {
+            None => shared::prefetch(self.memory.data(), at),
+            Some(at) => self.room().prefetch(at),
+        }
+    }
+
+    /// Has the processor fetch a word of the header, to be read soon.
+    pub(crate) fn prefetch_word(&self, index: usize) {
+        shared::prefetch(self.memory.header(), index * size_of::<u32>());
+    }
+
+    /// Has the processor fetch an octet of the data, to be written soon.
+    pub(crate) fn fetch(&self, at: usize) {
+        shared::prefetch_to_write(self.memory.data(), at);
+    }
+
+    /// Has the processor fetch a word of the header, to be written soon.
+    pub(crate) fn fetch_word(&self, index: usize) {
+        shared::prefetch_to_write(self.memory.header(), index * size_of::<u32>());
+    }
+
     fn room(&self) -> &View {
         self.rooms.as_ref().expect("looked at when it was opened")
     }
@@ -233,6 +256,14 @@ mod model {
         pub(crate) fn rooms(&self) -> u32 {
             0
         }
+
+        pub(crate) fn prefetch(&self, _at: usize) {}
+
+        pub(crate) fn prefetch_word(&self, _index: usize) {}
+
+        pub(crate) fn fetch(&self, _at: usize) {}
+
+        pub(crate) fn fetch_word(&self, _index: usize) {}
 
         pub(crate) fn ring(&self) -> u32 {
             self.sizes.ring

@@ -4,6 +4,8 @@ use std::io;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
+use std::sync::atomic::AtomicBool;
+
 #[cfg(all(test, loom))]
 use loom::sync::atomic::Ordering;
 #[cfg(not(all(test, loom)))]
@@ -12,6 +14,13 @@ use std::sync::atomic::Ordering;
 use crate::blocks::slot_of;
 use crate::ring::{Direction, broken};
 use crate::segment::Segment;
+
+/// Octets of a block that one octet of the ring stands for: the reader copies them while the writer fills in those behind.
+pub(crate) const PIECE: u32 = match (cfg!(all(test, loom)), cfg!(test)) {
+    (true, _) => 1,
+    (false, true) => 64,
+    (false, false) => 32 << 10,
+};
 
 /// Octets of a block that belong to the stream next: read once out of the segment, and checked since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,13 +48,62 @@ pub(crate) struct Splices {
     ticket: AtomicU32,
     /// The octets of the one that is being read, all of them.
     octets: AtomicU32,
+    /// Those of its octets that the writer has not shown, or this end has not looked for.
+    behind: AtomicU32,
+    /// The one that is being read is to be lent when it is whole.
+    whole: AtomicBool,
+}
+
+/// What becomes of a splice that somebody wants to read where it lies.
+pub(crate) enum Leaving {
+    /// It does, and as many octets of the ring with it.
+    Now(Splice, u32),
+    /// The writer is still at it.
+    Later,
+    /// It has more octets than wanted, or some were read.
+    Never,
 }
 
 impl Splices {
-    /// Returns the octets that are left of the splice which is being read, 0 if none is.
+    /// Returns the octets that are left of those that were shown of the splice which is being read.
     #[inline]
     pub(crate) fn left(&self) -> u32 {
         self.left.load(Relaxed)
+    }
+
+    /// Whether a splice is being read.
+    #[inline]
+    pub(crate) fn are_open(&self) -> bool {
+        self.left() > 0 || self.behind.load(Relaxed) > 0
+    }
+
+    /// Returns 0 only if there is nothing to do for the reader while so many octets wait in the ring.
+    pub(crate) fn waiting(&self, in_ring: u32) -> u32 {
+        match (self.left(), self.missing()) {
+            (_, missing) if self.whole.load(Relaxed) => u32::from(in_ring >= missing),
+            (0, _) => in_ring,
+            (left, _) => left,
+        }
+    }
+
+    /// Returns the octets of the ring that are still to come for the splice that is being read.
+    fn missing(&self) -> u32 {
+        self.behind.load(Relaxed).div_ceil(PIECE)
+    }
+
+    /// Goes on to the next piece of the splice that is being read, for which there is an octet of the ring. Reports whether
+    /// there is one.
+    pub(crate) fn go_on(&self) -> bool {
+        let behind = self.behind.load(Relaxed);
+        let piece = behind.min(PIECE);
+        self.left.store(piece, Relaxed);
+        self.behind.store(behind - piece, Relaxed);
+        piece > 0
+    }
+
+    /// Says that the splice is read as it comes, and not lent.
+    pub(crate) fn is_read(&self) {
+        self.whole.store(false, Relaxed);
     }
 
     /// Whether there is a splice that was not come to. After a look at the ring: one that stands before what
@@ -85,30 +143,43 @@ impl Splices {
         Ok(splice)
     }
 
-    /// Has a splice be read next.
-    pub(crate) fn enter(&self, splice: Splice) {
+    /// Has a splice be read next, of which the first piece was shown. What lies in rooms was filled before it was sent.
+    pub(crate) fn enter(&self, segment: &Segment, splice: Splice) {
+        let shown = match splice.first < segment.blocks() {
+            true => splice.octets.min(PIECE),
+            false => splice.octets,
+        };
         self.first.store(splice.first, Relaxed);
         self.ticket.store(splice.ticket, Relaxed);
         self.octets.store(splice.octets, Relaxed);
-        self.left.store(splice.octets, Relaxed);
+        self.left.store(shown, Relaxed);
+        self.behind.store(splice.octets - shown, Relaxed);
     }
 
-    /// Takes the splice out that is read next, if it has at most `max` octets, none of which was read.
-    pub(crate) fn leave(&self, max: u32) -> Option<Splice> {
-        let octets = self.left();
-        if octets == 0 || octets > max || octets != self.octets.load(Relaxed) {
-            return None;
+    /// Takes the splice out that is read next, if it has at most `max` octets, none of which was read, and what waits in the
+    /// ring shows all of them.
+    pub(crate) fn leave(&self, max: u32, in_ring: u32) -> Leaving {
+        let octets = self.octets.load(Relaxed);
+        if octets > max || octets != self.left() + self.behind.load(Relaxed) {
+            return Leaving::Never;
+        }
+        let missing = self.missing();
+        self.whole.store(missing > in_ring, Relaxed);
+        if missing > in_ring {
+            return Leaving::Later;
         }
         self.left.store(0, Relaxed);
-        Some(Splice {
+        self.behind.store(0, Relaxed);
+        let splice = Splice {
             first: self.first.load(Relaxed),
             octets,
             ticket: self.ticket.load(Relaxed),
-        })
+        };
+        Leaving::Now(splice, missing)
     }
 
-    /// Appends at most `max` octets of the splice that is being read to `buffer`, and gives the block back with the
-    /// last. 0: none is being read.
+    /// Appends at most `max` octets of what was shown of the splice that is being read to `buffer`, and gives the block back
+    /// with its last. 0: there are none.
     pub(crate) fn take(
         &self,
         segment: &Segment,
@@ -124,7 +195,7 @@ impl Splices {
         segment.copy_out(at.in_blocks(segment, first), buffer, octets);
         self.first.store(first + octets as u32, Relaxed);
         self.left.store(left - octets as u32, Relaxed);
-        if octets == left as usize {
+        if !self.are_open() {
             give_back(segment, at, self.ticket.load(Relaxed));
         }
         octets
@@ -170,6 +241,9 @@ mod tests {
             self.segment.copy_in(at, octets);
             let ticket = self.blocks.send(block);
             self.writer.splice(&self.segment, block, ticket);
+            for _ in 1..block.octets.div_ceil(PIECE) {
+                self.writer.show_more();
+            }
             true
         }
 
@@ -218,6 +292,74 @@ mod tests {
                 assert_eq!(all, [b"head", &[round; 9][..], b"twoend"].concat());
             }
         }
+    }
+
+    #[test]
+    fn a_payload_is_read_while_it_is_written_and_lent_when_it_is_whole() {
+        let piece = PIECE as usize;
+        let payload: Vec<u8> = (0..2 * piece + 9).map(|octet| octet as u8).collect();
+        let pieces: Vec<&[u8]> = payload.chunks(piece).collect();
+        for lends in [false, true] {
+            let ends = ends();
+            let block = ends.blocks.take(&ends.segment, payload.len() as u32);
+            let block = block.unwrap();
+            let mut at = AT.in_blocks(&ends.segment, block.first);
+            let mut read = Vec::new();
+            for (number, octets) in pieces.iter().enumerate() {
+                ends.segment.copy_in(at, octets);
+                at += octets.len();
+                match number {
+                    0 => ends
+                        .writer
+                        .splice(&ends.segment, block, ends.blocks.send(block)),
+                    _ => ends.writer.show_more(),
+                }
+                ends.writer.publish_quietly(&ends.segment);
+                let waiting = || ends.reader.waiting(&ends.segment).unwrap();
+                if !lends {
+                    assert_ne!(waiting(), 0);
+                    read.extend(ends.read(1000));
+                    assert_eq!(
+                        (read.len(), waiting()),
+                        (at - AT.in_blocks(&ends.segment, 0), 0)
+                    );
+                    assert_eq!(ends.reader.lease(&ends.segment, 1000).unwrap(), None);
+                    continue;
+                }
+                let lease = ends.reader.lease(&ends.segment, payload.len() as u32);
+                match (number, lease) {
+                    (0 | 1, Err(error)) => {
+                        assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+                        assert_eq!(waiting(), 0, "there is nothing to do yet");
+                    }
+                    (2, Ok(Some(splice))) => {
+                        read = ends.leased(splice);
+                        give_back(&ends.segment, AT, splice.ticket);
+                        assert_eq!(waiting(), 0);
+                    }
+                    (number, lease) => panic!("{number}: {lease:?}"),
+                }
+            }
+            assert_eq!(read, payload);
+            assert!(ends.splice(&[1; 9]), "the block is free again");
+            ends.publish();
+            assert_eq!(ends.read(99), [1; 9]);
+        }
+    }
+
+    /// Whoever waits for all of a payload may change its mind.
+    #[test]
+    fn a_payload_that_never_becomes_whole_is_read_as_far_as_it_came() {
+        let ends = ends();
+        let block = ends.blocks.take(&ends.segment, PIECE + 1).unwrap();
+        ends.segment
+            .copy_in(AT.in_blocks(&ends.segment, 0), &[5; 64]);
+        ends.writer
+            .splice(&ends.segment, block, ends.blocks.send(block));
+        ends.publish();
+        assert!(ends.reader.lease(&ends.segment, PIECE + 1).is_err());
+        assert_eq!(ends.read(1000), [5; PIECE as usize]);
+        assert_eq!(ends.read(1000), []);
     }
 
     #[test]
@@ -380,8 +522,12 @@ mod model {
                 for payload in [b"ab", b"cd"] {
                     match blocks.take(&shared, 2) {
                         Some(block) => {
-                            shared.copy_in(AT.in_blocks(&shared, block.first), payload);
+                            let at = AT.in_blocks(&shared, block.first);
+                            shared.copy_in(at, &payload[..1]);
                             writer.splice(&shared, block, blocks.send(block));
+                            writer.publish_quietly(&shared);
+                            shared.copy_in(at + 1, &payload[1..]);
+                            writer.show_more();
                         }
                         None => writer.put(&shared, payload),
                     }
@@ -391,14 +537,14 @@ mod model {
             let (reader, mut buffer) = (Reader::new(AT), Vec::new());
             while buffer.len() < 4 {
                 let leased = match buffer.len() {
-                    0 => reader.lease(&segment, 2).unwrap(),
-                    _ => None,
+                    0 => reader.lease(&segment, 2),
+                    _ => Ok(None),
                 };
-                if let Some(splice) = leased {
+                if let Ok(Some(splice)) = leased {
                     let at = AT.in_blocks(&segment, splice.first);
                     segment.copy_out(at, &mut buffer, splice.octets as usize);
                     give_back(&segment, AT, splice.ticket);
-                } else if reader.take(&segment, &mut buffer, 4).unwrap() == 0 {
+                } else if leased.is_err() || reader.take(&segment, &mut buffer, 4).unwrap() == 0 {
                     thread::yield_now();
                 }
             }

@@ -12,6 +12,7 @@ use crate::ShmLink;
 use crate::blocks::Block;
 use crate::link::{CLOSED, LOOKS, SLICE};
 use crate::ring::Told;
+use crate::splices;
 use crate::time::Clock;
 
 /// Octets from which on a payload goes into a block, if one is free.
@@ -62,6 +63,14 @@ impl<'l> Message<'l> {
         Ok(())
     }
 
+    /// Shows the peer what was put in, unless it sleeps.
+    fn publish_quietly(&mut self) {
+        self.link.outgoing.publish_quietly(&self.link.segment);
+        self.written += self.hidden;
+        (self.hidden, self.put) = (0, 0);
+        self.from = self.link.outgoing.tail();
+    }
+
     /// Returns the room for at most `wanted` octets, at least one; shows the peer what it has to read, and waits, where
     /// there is none. `left`: octets of the payload that are still to go in.
     fn room(&mut self, wanted: u32, left: usize) -> io::Result<u32> {
@@ -97,21 +106,38 @@ impl<'l> Message<'l> {
     /// Puts octets into a block, and the block into the ring.
     fn splice(&mut self, octets: &[u8], block: Block) -> io::Result<()> {
         let Self { link, .. } = *self;
-        let at = link.outgoing.at.in_blocks(&link.segment, block.first);
-        link.segment.copy_in(at, octets);
-        let put = self.put_block(block);
+        let mut at = link.outgoing.at.in_blocks(&link.segment, block.first);
+        let (first, rest) = octets.split_at(octets.len().min(splices::PIECE as usize));
+        link.segment.copy_in(at, first);
+        let put = self.put_block(block, first.len());
         if put.is_err() {
             link.blocks.give_back(block);
         }
-        put
+        put?;
+        at += first.len();
+        let pieces = rest.chunks(splices::PIECE as usize);
+        for (number, piece) in pieces.enumerate() {
+            // A reader that slept is woken for the first piece, and for the last one if it has slept again.
+            match number {
+                0 => self.publish()?,
+                _ => self.publish_quietly(),
+            }
+            link.segment.copy_in(at, piece);
+            at += piece.len();
+            self.room(1, 1)?;
+            link.outgoing.show_more();
+            self.hidden += piece.len();
+            self.put += 1;
+        }
+        Ok(())
     }
 
-    /// Puts a block that is filled into the ring.
-    fn put_block(&mut self, block: Block) -> io::Result<()> {
+    /// Puts a block into the ring of which so many octets are filled.
+    fn put_block(&mut self, block: Block, filled: usize) -> io::Result<()> {
         self.room(1, 1)?;
         let ticket = self.link.blocks.send(block);
         self.link.outgoing.splice(&self.link.segment, block, ticket);
-        self.hidden += block.octets as usize;
+        self.hidden += filled;
         self.put += 1;
         if self.put >= PIECE {
             self.publish()?;
@@ -159,7 +185,7 @@ impl ShmLink {
         let failed = |written| move |error| WriteError { written, error };
         for octets in slices.iter().map(|slice| &**slice) {
             let put = match self.room_of(octets) {
-                Some(block) => message.put_block(block),
+                Some(block) => message.put_block(block, octets.len()),
                 None => match self.block(octets.len()) {
                     Some(block) => message.splice(octets, block),
                     None => message.put(octets),

@@ -36,7 +36,7 @@ fn copies_and_leases() {
 }
 
 fn leased(link: &dyn Link, octets: usize) -> Lease {
-    let lease = link.lender().unwrap().lease(octets);
+    let lease = link.lender().unwrap().lease(octets, false);
     lease.unwrap().expect("it lies where it was written")
 }
 
@@ -159,8 +159,8 @@ fn each_octet_is_copied_once(writer: &dyn Link, reader: &dyn Link) {
         let lease_it = || {
             assert_eq!(read(reader, 4), b"head");
             let lender = reader.lender().expect("the same user");
-            assert!(lender.lease(299_999).unwrap().is_none());
-            let lease = lender.lease(300_000).unwrap().unwrap();
+            assert!(lender.lease(299_999, false).unwrap().is_none());
+            let lease = lender.lease(300_000, false).unwrap().unwrap();
             assert_eq!(lease.len(), 300_000);
         };
         assert_eq!(copied(&lease_it), 4);
@@ -171,7 +171,12 @@ fn each_octet_is_copied_once(writer: &dyn Link, reader: &dyn Link) {
 fn a_lease_outlives_the_connection() {
     let [client, server] = pair("@");
     client.write(&mut [IoSlice::new(&[9; 20_000])]).unwrap();
-    let lease = server.lender().unwrap().lease(20_000).unwrap().unwrap();
+    let lease = server
+        .lender()
+        .unwrap()
+        .lease(20_000, false)
+        .unwrap()
+        .unwrap();
     drop(client);
     assert_eq!(server.read(&mut Vec::new(), 1).unwrap(), 0);
     drop(server);

@@ -24,10 +24,12 @@ use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 
+mod fetch;
 mod long;
 mod pages;
 mod sheet;
 
+pub use fetch::{prefetch, prefetch_to_write};
 pub use pages::HUGE_PAGE;
 pub use sheet::{PARTS, Part, Sheet, View};
 

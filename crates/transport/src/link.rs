@@ -161,13 +161,14 @@ pub trait Rooms {
 /// A link that lends what its peer wrote, where that lies in memory which both share.
 pub trait Lender {
     /// Takes the octets that a read would return next, at least one and at most `max`, without a copy. `None`: they are to
-    /// be read, because they lie elsewhere, are more, have not come, or some of them were read before. Never waits.
+    /// be read, because they lie elsewhere, are more, have not come, or some of them were read before. Waits only for the rest
+    /// of octets that the peer is writing there, as long as a read, and only if it `waits`.
     ///
     /// A link that lends ends its reads where what it could lend begins.
     ///
     /// # Errors
-    /// Those of [`Link::read`].
-    fn lease(&self, max: usize) -> io::Result<Option<Lease>>;
+    /// [`io::ErrorKind::WouldBlock`] while the peer is still writing; those of [`Link::read`].
+    fn lease(&self, max: usize, waits: bool) -> io::Result<Option<Lease>>;
 }
 
 /// What a link is able to do, as data: the layers above decide from it how to frame and batch.

@@ -75,7 +75,7 @@ impl Receiver<'_> {
     pub(crate) fn read(&mut self, wait: Wait) -> Result<Event, Ended> {
         if let Some(most) = self.inbox.borrows()
             && wait != Wait::Not
-            && let Some(lent) = self.borrow(most)
+            && let Some(lent) = self.borrow(most, wait == Wait::Limited)
         {
             return lent;
         }
@@ -99,8 +99,8 @@ impl Receiver<'_> {
 impl Receiver<'_> {
     /// Has the inbox take the octets that come next, at most so many, where the link lends them; `None`: they are to be read.
     #[cold]
-    fn borrow(&mut self, most: usize) -> Option<Result<Event, Ended>> {
-        match self.link.lender()?.lease(most) {
+    fn borrow(&mut self, most: usize, waits: bool) -> Option<Result<Event, Ended>> {
+        match self.link.lender()?.lease(most, waits) {
             Ok(lease) => {
                 let lease = lease?;
                 let octets = lease.len();

@@ -11,7 +11,8 @@ const SMALLEST_LEASE: usize = 16 << 10;
 
 impl Inbox {
     /// Returns the most octets that may come next by a [lease](Self::lend) instead of being read; `None` when they are to be
-    /// read: it is the middle of no large Request or Reply, or of one that came in fragments.
+    /// read: it is the middle of no large Request or Reply, or of one that came in fragments, or of a Request whose operation
+    /// had the last ones copied.
     #[inline]
     pub fn borrows(&self) -> Option<usize> {
         match self.awaited {
@@ -21,12 +22,19 @@ impl Inbox {
     }
 
     fn may_borrow(&self) -> Option<usize> {
+        let (header, left) = self.lendable()?;
+        let unread = &self.buffer[self.start..];
+        (!self.reads_on(header, unread)).then_some(left)
+    }
+
+    /// Returns the header of the message whose payload may come next by a lease, and its octets that are to come.
+    fn lendable(&self) -> Option<(Header, usize)> {
         let unread = &self.buffer[self.start..];
         let header = header_at(unread, self.other.as_deref())?.ok()?;
         let carries = matches!(header.kind, MessageType::REQUEST | MessageType::REPLY);
         let left = self.awaited.checked_sub(unread.len())?;
         let may = self.borrows && !self.has_gap && carries && !header.more_fragments;
-        (may && left >= SMALLEST_LEASE).then_some(left)
+        (may && left >= SMALLEST_LEASE).then_some((header, left))
     }
 
     /// Takes the octets that come next, at most as many as the inbox [borrows](Self::borrows), and returns whether the
@@ -35,9 +43,9 @@ impl Inbox {
     /// # Panics
     /// When they are too many.
     pub fn lend(&mut self, lease: Lease) -> bool {
-        let most = self.borrows();
+        let most = self.lendable();
         assert!(
-            most.is_some_and(|most| lease.len() <= most),
+            most.is_some_and(|(_, most)| lease.len() <= most),
             "more was lent than is awaited"
         );
         self.awaited -= lease.len();
@@ -128,6 +136,11 @@ impl Inbox {
         let Some(gap) = self.gap.as_deref_mut() else {
             no_message()
         };
+        gap.whole(&self.buffer[self.start..self.start + held]);
+        self.learn(header);
+        let Some(gap) = self.gap.as_deref_mut() else {
+            no_message()
+        };
         let message = gap.into_whole(&self.buffer[self.start..self.start + held]);
         self.close_gap();
         self.consume(held);
@@ -168,6 +181,7 @@ impl Inbox {
     #[cold]
     pub(super) fn release_lent(&mut self, header: Header) {
         let held = self.held(header);
+        self.learn(header);
         self.announced = Announced::Nothing;
         self.close_gap();
         self.consume(held);

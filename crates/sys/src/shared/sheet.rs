@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::SealFlags;
 
-use super::{SEALS, WORD, copy_out, copy_to, memory_file, refuse_unsealed};
+use super::{SEALS, WORD, copy_out, copy_to, memory_file, prefetch, refuse_unsealed};
 
 /// Parts of a [`Sheet`] that may be out at a time.
 pub const PARTS: usize = 16;
@@ -162,6 +162,11 @@ impl View {
     /// Unless all of them lie in the memory.
     pub fn copy_to(&self, at: usize, octets: &mut [u8]) {
         copy_to(self.words(), at, octets);
+    }
+
+    /// Has the processor fetch an octet, as [`prefetch`] does.
+    pub fn prefetch(&self, at: usize) {
+        prefetch(self.words(), at);
     }
 
     /// Takes every page from the system, and keeps it in RAM if it shall be `locked`.

@@ -56,7 +56,7 @@ pub(crate) struct Pending<'c> {
 pub(crate) struct Lost {
     pub(crate) exception: SystemException,
     pub(crate) cause: String,
-    /// The connection had served before, so the server may have closed it while
+    /// The connection had served or idled before, so the server may have closed it while
     /// it was idle: reason to try once more if the request certainly did not run.
     pub(crate) reused: bool,
 }
@@ -388,6 +388,6 @@ fn lose(peer: &Peer, link: &ClientLink, exception: SystemException, cause: Strin
     Lost {
         exception,
         cause,
-        reused: link.reused,
+        reused: link.reused || link.idled,
     }
 }

@@ -33,6 +33,8 @@ pub(crate) struct ClientLink {
     pub(super) limits: Limits,
     /// At least one reply came over it.
     pub(crate) reused: bool,
+    /// Nothing was sent over it yet, and it was given back: the server may have closed it as one that idles.
+    pub(super) idled: bool,
     /// The peer's count of lost connections when this one was last known good.
     pub(crate) losses_seen: u32,
     pub(crate) last_used: Instant,
@@ -78,6 +80,7 @@ impl ClientLink {
             out: Vec::with_capacity(512),
             session: Outgoing::OF_OPENER,
             reused: false,
+            idled: false,
             losses_seen,
             last_used: now,
             trusted_until: now,

@@ -6,14 +6,16 @@ use oxorb_cdr::Room;
 use oxorb_object::SystemException;
 use oxorb_transport::Link;
 
+use super::Peer;
 use super::exchange::Exchange;
+use super::link::ClientLink;
 use super::reach::{self, Reached, Untried};
 use super::selection::Selection;
 use super::settle::one_more;
 use super::{Round, Timing, shared};
 use crate::op::Op;
 use crate::policy::{Effective, LargePayloads};
-use crate::route::Route;
+use crate::route::{Route, RouteProfile};
 use crate::{Ref, raise};
 
 impl Ref {
@@ -103,50 +105,72 @@ fn unusual(reference: &Ref, policies: &Effective, octets: usize) -> Result<Found
         if route.local(reference.orb(), selection).is_some() {
             return Ok(Found::Local);
         }
-        if let Some(found) = exchange.room(&route, octets)? {
-            return Ok(found);
-        }
+        let unreachable = match exchange.room(&route, octets)? {
+            Ok(found) => return Ok(found),
+            Err(unreachable) => unreachable,
+        };
         // At another address than the one it was forwarded to, or the end.
-        let Round::FellBack = exchange.unreached(&route, raise::CONNECT_FAILED)? else {
-            return Err(raise::CONNECT_FAILED);
+        let Round::FellBack = exchange.unreached(&route, unreachable)? else {
+            return Err(unreachable);
         };
         rounds = one_more(rounds)?;
     }
 }
 
 impl Exchange<'_, '_> {
-    /// Looks at the connection that the call would take, and opens it if there is none. `None`: nobody answers.
+    /// Looks at the connection that the call would take, and opens it if there is none. The inner error: nobody answers, with
+    /// the exception that the call would raise.
     fn room(
         &mut self,
         route: &Arc<Route>,
         octets: usize,
-    ) -> Result<Option<Found>, SystemException> {
+    ) -> Result<Result<Found, SystemException>, SystemException> {
         let mut untried = Untried::of(route, self.bound.as_deref());
         if let Some(selection) = &self.selection {
             untried.restrict(route, self.bound.as_deref(), selection);
         }
+        let mut unreachable = raise::CONNECT_FAILED;
         while let Some((index, reached)) = reach::any(self, route, &mut untried)? {
             let profile = &route.profiles[index];
-            match reached {
-                Reached::Link(link) => {
-                    let found = Found::on(&*link.link, octets);
-                    profile.remote().give_back(link);
-                    return Ok(Some(found));
-                }
-                Reached::Shared => {
-                    let selection = self.selection.as_ref();
-                    let (timing, attempts) = (self.timing, &mut self.attempts);
-                    let shared =
-                        shared::connection(self.reference, profile, selection, timing, attempts);
-                    match shared {
-                        Ok(Some(shared)) => return Ok(Some(Found::on(&*shared.link, octets))),
-                        // A client that was called back, and is gone.
-                        Ok(None) => return Ok(Some(Found::NotShared)),
-                        Err(_) => {}
-                    }
-                }
+            let found = match reached {
+                Reached::Link(link) => Ok(on_idle(profile.remote(), link, octets)),
+                Reached::Shared => self.room_of_shared(profile, octets)?,
+            };
+            match found {
+                Ok(found) => return Ok(Ok(found)),
+                Err(exception) => unreachable = exception,
             }
         }
-        Ok(None)
+        Ok(Err(unreachable))
     }
+
+    /// Looks at the connection that calls share; where there is none and this side opens none, at one for the call alone. The
+    /// inner error: there is no connection.
+    fn room_of_shared(
+        &mut self,
+        profile: &RouteProfile,
+        octets: usize,
+    ) -> Result<Result<Found, SystemException>, SystemException> {
+        let timing = match self.again {
+            false => self.timing,
+            true => self.timing.resumed()?,
+        };
+        let (reference, selection) = (self.reference, self.selection.as_ref());
+        match shared::connection(reference, profile, selection, timing, &mut self.attempts) {
+            Ok(Some(shared)) => Ok(Ok(Found::on(&*shared.link, octets))),
+            Ok(None) => {
+                let link = reach::again(self, profile)?;
+                Ok(link.map(|link| on_idle(profile.remote(), link, octets)))
+            }
+            Err(exception) => Ok(Err(exception)),
+        }
+    }
+}
+
+/// Looks at a connection for a call alone, and gives it back. The next call may find it closed, although nothing was sent.
+fn on_idle(peer: &Peer, mut link: Box<ClientLink>, octets: usize) -> Found {
+    let found = Found::on(&*link.link, octets);
+    link.idled = true;
+    peer.give_back(link);
+    found
 }

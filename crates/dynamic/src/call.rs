@@ -2,7 +2,10 @@
 
 use std::cell::RefCell;
 
-use oxorb_cdr::{Decoder, Dynamic, DynamicError, Encoder, ErrorKind, Reason, Result as CdrResult};
+use oxorb_cdr::{
+    Decoder, Dynamic, DynamicError, Encode as _, Encoder, ErrorKind, Octets, Reason,
+    Result as CdrResult, Shape, TcKind, TypeCode,
+};
 use oxorb_core::{Answered, Context, InFlight, Operation, Ref};
 use oxorb_giop::Response;
 
@@ -44,8 +47,18 @@ pub fn invoke(
     args: &[Dynamic],
     context: &Context,
 ) -> Result<Results, Exception> {
+    invoke_with(target, signature, args, context)
+}
+
+/// Calls as [`invoke`] does, with arguments of any kind.
+pub(crate) fn invoke_with<A: Argument>(
+    target: &Ref,
+    signature: &Signature,
+    args: &[A],
+    context: &Context,
+) -> Result<Results, Exception> {
     if signature.oneway {
-        send(target, signature, args, context)?;
+        send_with(target, signature, args, context)?;
         return Ok(Results::default());
     }
     let arguments = Arguments::new(signature, args, context);
@@ -64,6 +77,16 @@ pub fn send(
     args: &[Dynamic],
     context: &Context,
 ) -> Result<(), Exception> {
+    send_with(target, signature, args, context)
+}
+
+/// Sends as [`send`] does, with arguments of any kind.
+pub(crate) fn send_with<A: Argument>(
+    target: &Ref,
+    signature: &Signature,
+    args: &[A],
+    context: &Context,
+) -> Result<(), Exception> {
     let arguments = Arguments::new(signature, args, context);
     let operation = Operation {
         response: Response::None,
@@ -74,10 +97,10 @@ pub fn send(
 }
 
 /// Sends a request without waiting for the answer.
-pub(crate) fn begin(
+pub(crate) fn begin<A: Argument>(
     target: &Ref,
     signature: &Signature,
-    args: &[Dynamic],
+    args: &[A],
     context: &Context,
 ) -> Result<InFlight, Exception> {
     let arguments = Arguments::new(signature, args, context);
@@ -88,17 +111,61 @@ pub(crate) fn begin(
     }
 }
 
+/// A value that is sent for a parameter.
+pub(crate) trait Argument {
+    /// Writes it as one of a type. When it is not, the error says which part of it is not.
+    fn write<'e>(&'e self, ty: &TypeCode, e: &mut Encoder<'e>) -> Result<(), DynamicError>;
+}
+
+impl Argument for Dynamic {
+    fn write<'e>(&'e self, ty: &TypeCode, e: &mut Encoder<'e>) -> Result<(), DynamicError> {
+        self.encode(ty, e)
+    }
+}
+
+/// An argument of a [`Request`](crate::Request).
+#[derive(Debug)]
+pub(crate) enum Given {
+    Value(Dynamic),
+    /// Of a sequence of octets, wherever they lie.
+    Octets(Octets<'static>),
+}
+
+impl Argument for Given {
+    fn write<'e>(&'e self, ty: &TypeCode, e: &mut Encoder<'e>) -> Result<(), DynamicError> {
+        let octets = match self {
+            Given::Value(value) => return value.encode(ty, e),
+            Given::Octets(octets) => octets,
+        };
+        match ty.as_ref().resolved().shape() {
+            Shape::Sequence { element, bound } if element.resolved().kind() == TcKind::Octet => {
+                let length = octets.len();
+                if let Some(bound) = bound.filter(|bound| length > *bound as usize) {
+                    let bound = bound as usize;
+                    return Err(e.error(ErrorKind::BoundExceeded { length, bound }).into());
+                }
+                Ok(octets.encode(e)?)
+            }
+            _ => Err(Reason::Expected {
+                expected: ty.to_string(),
+                found: "a sequence of octets",
+            }
+            .into()),
+        }
+    }
+}
+
 /// The arguments of one request, which may have to be written more than once.
-struct Arguments<'r> {
+struct Arguments<'r, A> {
     signature: &'r Signature,
-    args: &'r [Dynamic],
+    args: &'r [A],
     context: &'r Context,
     /// What was wrong with one of them: the codec only says that something was.
     failed: RefCell<Option<Exception>>,
 }
 
-impl<'r> Arguments<'r> {
-    fn new(signature: &'r Signature, args: &'r [Dynamic], context: &'r Context) -> Self {
+impl<'r, A: Argument> Arguments<'r, A> {
+    fn new(signature: &'r Signature, args: &'r [A], context: &'r Context) -> Self {
         Arguments {
             signature,
             args,
@@ -107,9 +174,9 @@ impl<'r> Arguments<'r> {
         }
     }
 
-    fn write(&self, e: &mut Encoder<'_>) -> CdrResult<()> {
+    fn write(&self, e: &mut Encoder<'r>) -> CdrResult<()> {
         let at = e.position();
-        let written = write_values(self.signature.inputs(), self.args, e);
+        let written = write_values(self.signature.inputs(), self.args, e, A::write);
         written.map_err(|(of, error)| {
             let cdr = error.to_cdr(at);
             *self.failed.borrow_mut() = Some(Exception::argument(&of, error));
@@ -128,15 +195,16 @@ impl<'r> Arguments<'r> {
 }
 
 /// Writes a value for each parameter; on failure says which one it was.
-fn write_values<'p>(
+fn write_values<'p, 'v, 'e, A>(
     params: impl Iterator<Item = &'p Parameter>,
-    values: &[Dynamic],
-    e: &mut Encoder<'_>,
+    values: &'v [A],
+    e: &mut Encoder<'e>,
+    write: impl Fn(&'v A, &TypeCode, &mut Encoder<'e>) -> Result<(), DynamicError>,
 ) -> Result<(), (String, DynamicError)> {
     let mut left = values.iter();
     for param in params {
         let value = left.next().ok_or_else(|| missing(&param.name))?;
-        let written = value.encode(&param.ty, e);
+        let written = write(value, &param.ty, e);
         written.map_err(|error| (param.name.clone(), error))?;
     }
     match left.len() {
@@ -226,6 +294,6 @@ pub(crate) fn write_results(
     if results.out.len() != signature.outputs().count() {
         return Err(ErrorKind::BadValue.at(at));
     }
-    let written = write_values(signature.outputs(), &results.out, e);
+    let written = write_values(signature.outputs(), &results.out, e, Dynamic::encode);
     written.map_err(|(_, error)| error.to_cdr(at))
 }

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::task::{self, Poll};
 
-use oxorb_cdr::{Dynamic, TypeCode};
+use oxorb_cdr::{Dynamic, Octets, TypeCode};
 use oxorb_core::{Context, InFlight, Ref};
 use oxorb_object::{CompletionStatus, SystemException, minor};
 
-use crate::call::{self, begin, read_answer};
+use crate::call::{self, Given, begin, read_answer};
 use crate::{Exception, NVList, NamedValue, Results, Signature};
 
 /// One call of an operation that is known at run time only (CORBA 3.4, 8.3).
@@ -37,7 +37,7 @@ use crate::{Exception, NVList, NamedValue, Results, Signature};
 pub struct Request {
     target: Ref,
     signature: Arc<Signature>,
-    args: Vec<Dynamic>,
+    args: Vec<Given>,
     context: Context,
     state: State,
 }
@@ -82,7 +82,7 @@ impl Request {
         Ok(Request {
             target: target.clone(),
             signature,
-            args,
+            args: args.into_iter().map(Given::Value).collect(),
             context: Context::new(),
             state: State::New,
         })
@@ -116,14 +116,42 @@ impl Request {
     /// Adds an `in` parameter and its value.
     pub fn add_in(&mut self, name: &str, ty: TypeCode, value: impl Into<Dynamic>) -> &mut Self {
         self.change(|signature| signature.with_in(name, ty));
-        self.args.push(value.into());
+        self.args.push(Given::Value(value.into()));
+        self
+    }
+
+    /// Adds an `in` parameter of type `sequence<octet>` and its octets, wherever they lie: those of a
+    /// [room](oxorb_core::Ref::room) are sent from there, and long ones are not copied before. They are this request's until it
+    /// is dropped.
+    ///
+    /// ```no_run
+    /// # let orb = oxorb::Orb::builder().build()?;
+    /// # let camera = orb.string_to_object("corbaloc:shm:/run/camera|Camera")?;
+    /// use oxorb::Interface as _;
+    /// use oxorb_dynamic::{Request, TypeCode};
+    ///
+    /// let mut room = camera.reference().room(1 << 20)?;
+    /// room.fill(0x80);
+    /// let mut request = Request::new(camera.reference(), "put")?;
+    /// request.add_octets("image", TypeCode::sequence(TypeCode::OCTET), room);
+    /// request.invoke()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn add_octets(
+        &mut self,
+        name: &str,
+        ty: TypeCode,
+        octets: impl Into<Octets<'static>>,
+    ) -> &mut Self {
+        self.change(|signature| signature.with_in(name, ty));
+        self.args.push(Given::Octets(octets.into()));
         self
     }
 
     /// Adds an `inout` parameter and its value.
     pub fn add_inout(&mut self, name: &str, ty: TypeCode, value: impl Into<Dynamic>) -> &mut Self {
         self.change(|signature| signature.with_inout(name, ty));
-        self.args.push(value.into());
+        self.args.push(Given::Value(value.into()));
         self
     }
 
@@ -143,7 +171,7 @@ impl Request {
         } = argument;
         self.change(|signature| signature.with(name, direction, ty));
         if direction.is_sent() {
-            self.args.push(value);
+            self.args.push(Given::Value(value));
         }
         self
     }
@@ -172,7 +200,7 @@ impl Request {
     /// Invoked or sent before: `BAD_INV_ORDER` 5.
     pub fn invoke(&mut self) -> Result<Results, Exception> {
         self.leave_new(INVOKED_TWICE)?;
-        call::invoke(&self.target, &self.signature, &self.args, &self.context)
+        call::invoke_with(&self.target, &self.signature, &self.args, &self.context)
     }
 
     /// Sends it and wants no answer.
@@ -180,7 +208,7 @@ impl Request {
     /// Invoked or sent before: `BAD_INV_ORDER` 10.
     pub fn send_oneway(&mut self) -> Result<(), Exception> {
         self.leave_new(ALREADY_SENT)?;
-        call::send(&self.target, &self.signature, &self.args, &self.context)
+        call::send_with(&self.target, &self.signature, &self.args, &self.context)
     }
 
     /// Sends it and returns; the answer is asked for later.
@@ -190,7 +218,7 @@ impl Request {
     pub fn send_deferred(&mut self) -> Result<(), Exception> {
         self.leave_new(ALREADY_SENT)?;
         if self.signature.oneway {
-            return call::send(&self.target, &self.signature, &self.args, &self.context);
+            return call::send_with(&self.target, &self.signature, &self.args, &self.context);
         }
         let sent = begin(&self.target, &self.signature, &self.args, &self.context)?;
         self.state = State::Deferred(Box::new(sent));

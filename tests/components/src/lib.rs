@@ -7,3 +7,8 @@
 #![deny(unused_lifetimes, single_use_lifetimes, clippy::all, clippy::pedantic)]
 
 oxorb::include_idl!("avionics");
+
+/// The page about components, whose examples are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/components.md")]
+struct Page;

@@ -309,8 +309,8 @@ const LAYERS: [Layer; 46] = [
     },
     Layer {
         package: "oxorb-component-tests",
-        uses: &["oxorb"],
-        why: "generated code names only oxorb::__gen",
+        uses: &["oxorb", "oxorb-idl"],
+        why: "generated code names only oxorb::__gen; peers get the equivalent IDL",
     },
     Layer {
         package: "oxorb-idl-corpus",

@@ -7,5 +7,6 @@ mod homes;
 mod life;
 mod lightweight;
 mod limits;
+mod peers;
 mod ports;
 mod scene;

@@ -5,8 +5,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
+use std::time::Duration;
 
-use oxorb_event::delivery::{LanePlan, Plan, Qos};
+use oxorb_event::delivery::{Dispatching, LanePlan, Plan, Qos};
 use oxorb_event::rtec_event_comm::{Event, PushConsumer};
 use oxorb_event::{ChannelOptions, ConsumerDispatch, EventChannel, Filter, asks_for, publishes};
 use oxorb_testkit::alloc::{CountingAllocator, process_allocations};
@@ -48,11 +49,26 @@ impl PushConsumer for Counter {
 #[test]
 fn a_queued_event_costs_no_allocation_once_warm() {
     // A busy machine stops a thread for so long that its lane starts another one, which allocates.
-    let lane = |name: &str| LanePlan {
+    let lane = |name: &str, dispatching| LanePlan {
         spares: 0,
+        dispatching,
         ..LanePlan::new(name)
     };
-    let plan = Plan::lanes([lane("low"), lane("high")]);
+    let lanes = |dispatching| Plan::lanes([lane("low", dispatching), lane("high", dispatching)]);
+    let pool = Plan::lanes([LanePlan {
+        threads: 2,
+        ..lane("pool", Dispatching::Static)
+    }]);
+    steady("a pool", pool);
+    steady("lanes by priority", lanes(Dispatching::Static));
+    steady("lanes by deadline", lanes(Dispatching::Deadline));
+    steady("lanes by laxity", lanes(Dispatching::Laxity));
+}
+
+/// Pushes through a channel whose events are dispatched so, until a round allocates nothing, and then some more.
+fn steady(form: &str, plan: Plan) {
+    HELD.store(true, Relaxed);
+    let lanes = plan.lanes.len();
     let options = ChannelOptions {
         latency: true,
         ..ChannelOptions::default()
@@ -63,9 +79,10 @@ fn a_queued_event_costs_no_allocation_once_warm() {
     let consumers = (0..CONSUMERS).map(|number| {
         let in_lane = ConsumerDispatch {
             queue: Qos {
-                lane: number as usize % 2,
+                lane: number as usize % lanes,
                 ..Qos::default()
             },
+            deadline: Some(Duration::from_millis(number)),
             ..ConsumerDispatch::default()
         };
         let counter = Arc::new(Counter(Arc::clone(&count)));
@@ -102,9 +119,12 @@ fn a_queued_event_costs_no_allocation_once_warm() {
         }
     };
     let mut made = || process_allocations(&mut run).1.count;
-    assert!((0..ROUNDS).any(|_| made() == 0), "each round allocates");
+    assert!(
+        (0..ROUNDS).any(|_| made() == 0),
+        "{form}: each round allocates"
+    );
     for _ in 0..MORE {
-        assert_eq!(made(), 0);
+        assert_eq!(made(), 0, "{form}");
     }
     for one in channel.statistics().consumers {
         let latency = one.latency.expect("it is measured");

@@ -10,13 +10,15 @@ use super::consumer::Connected;
 use crate::filter::{Interest, Key};
 use crate::rtec_event_comm::EventHeader;
 
-/// The consumers of one supplier, as they were when one last came or went. Asking costs four look-ups and one step for each
-/// consumer whose filter may match, however many others there are.
+/// The consumers of one supplier, as they were when one last came or went. Asking costs a look-up, two more where filters ask
+/// for any type or any source, and one step for each consumer whose filter may match, however many others there are.
 #[derive(Default)]
 pub(super) struct Routes {
     consumers: Vec<Arc<Connected>>,
     /// Places in `consumers`, in order. A key may have a 0 on either side.
     by_key: HashMap<Key, Vec<usize>>,
+    /// Whether some key is of any source, and of any type.
+    wild: [bool; 2],
     /// Those that have to be asked about everything.
     always: Vec<usize>,
     /// The supplier's, if its rate is watched.
@@ -34,6 +36,8 @@ impl Routes {
                 Interest::All => routes.always.push(place),
                 Interest::Keys(keys) => {
                     for key in keys {
+                        routes.wild[0] |= key.1 == 0;
+                        routes.wild[1] |= key.0 == 0;
                         routes.by_key.entry(*key).or_default().push(place);
                     }
                 }
@@ -65,12 +69,16 @@ impl Routes {
             return self.consumers.iter().for_each(ask);
         }
         let listed = |key| self.by_key.get(&key).map_or(&[][..], Vec::as_slice);
+        let wild = |at: usize, key| if self.wild[at] { listed(key) } else { &[] };
         let mut lists = [
             listed((event_type, source)),
-            listed((event_type, 0)),
-            listed((0, source)),
+            wild(0, (event_type, 0)),
+            wild(1, (0, source)),
             &self.always[..],
         ];
+        if let [only, [], [], []] = lists {
+            return only.iter().for_each(|place| ask(&self.consumers[*place]));
+        }
         // The lists are merged: a consumer that is in several is asked once.
         while let Some(next) = lists.iter().filter_map(|list| list.first()).min().copied() {
             for list in &mut lists {

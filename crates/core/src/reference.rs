@@ -309,6 +309,25 @@ impl Ref {
         route.usual.then_some((route, policies))
     }
 
+    /// Returns where a usual oneway goes, the policies of the ORB, and the limit of its write. `None`: some policy other than
+    /// the time limit, a forward or a protocol is not usual.
+    #[inline(always)]
+    pub(crate) fn usual_oneway(&self) -> Option<(&Arc<Route>, &Effective, Option<Duration>)> {
+        let shared = &*self.shared;
+        if self.overrides.is_some() || shared.forwarded.load(Ordering::Acquire) {
+            return None;
+        }
+        let route = shared.home.route.get()?.as_ref().ok()?;
+        let policies = shared.orb.policy_table().unchanged()?;
+        let limit = match self.timeout {
+            Timeout::Default => policies.round_trip,
+            Timeout::Of(limit) if limit.is_zero() => return None,
+            Timeout::Of(limit) => Some(limit),
+            Timeout::Never => None,
+        };
+        route.usual.then_some((route, policies, limit))
+    }
+
     #[inline(always)]
     pub(crate) fn nearness(&self) -> &Nearness {
         &self.shared.nearness

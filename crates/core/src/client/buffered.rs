@@ -26,6 +26,10 @@ pub(super) fn send<'a>(
 ) -> Result<(), SystemException> {
     let policies = reference.policies();
     op.response = match policies.sync_scope {
+        SyncScope::WithTransport if policies.round_trip_carried => {
+            op.response = Response::None;
+            return exchange(reference, &policies.unanswered(), op, args).map(drop);
+        }
         SyncScope::WithTransport => Response::None,
         SyncScope::None => return buffer(reference, &policies, op, args),
         SyncScope::WithServer => Response::WithServer,

@@ -4,8 +4,7 @@ use oxorb_cdr::{Decoder, Encoder, OctetSeq, Octets, Result as CdrResult};
 use oxorb_object::SystemException;
 
 use super::asynchronous::Reading;
-use super::buffered::send;
-use super::usual::{invoke, invoke_dynamic};
+use super::usual::{invoke, invoke_dynamic, send};
 use super::{Answered, AsyncReply, Buffered, InFlight, Prepared, Slots};
 use super::{asynchronous, buffered, explicit};
 use crate::op::{Op, Operation, UserException};
@@ -75,7 +74,7 @@ impl Ref {
         op: &'static Op,
         args: impl Fn(&mut Encoder<'a>) -> CdrResult<()>,
     ) -> Result<(), SystemException> {
-        send(self, op.into(), &args)
+        send(self, op, &args)
     }
 
     /// Calls a two-way operation without waiting: the request is sent before
@@ -139,7 +138,7 @@ impl Ref {
         operation: Operation<'_>,
         args: impl Fn(&mut Encoder<'a>) -> CdrResult<()>,
     ) -> Result<(), SystemException> {
-        send(self, operation, &args)
+        buffered::send(self, operation, &args)
     }
 
     /// As [`invoke_async`](Self::invoke_async), for whoever reads the answer

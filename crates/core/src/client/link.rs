@@ -215,6 +215,12 @@ impl Limits {
         }
     }
 
+    /// Whether writes are bounded so.
+    #[inline(always)]
+    pub(super) fn bounds_writes(&self, limit: Option<Duration>) -> bool {
+        self.write == Some(limit)
+    }
+
     /// Bounds how long a write takes; costs a comparison where it was bounded so before.
     #[inline]
     fn writes(&mut self, link: &dyn Link, limit: Option<Duration>) {

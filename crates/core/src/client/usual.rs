@@ -5,17 +5,21 @@
 //! looked at when the reference was read ([`Route::usual`](crate::route::Route)) or when the connection
 //! [settled](Settled); so what is left is one walk: the connection, the head of the request, the arguments, a write, a read.
 //!
+//! A usual oneway walks the same way up to the write. Its reference may have a time limit of its own, which bounds the write
+//! alone.
+//!
 //! What turns out not to be usual continues the long way, in `exchange.rs`, from where it is.
 
 use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
-use oxorb_cdr::Encoder;
-use oxorb_giop::{Alias, Begun, Head, ReplyStatus, Response};
+use oxorb_cdr::{Dialect, Encoder};
+use oxorb_giop::{Alias, Begun, Form, Head, ReplyStatus, Response};
 use oxorb_object::{CompletionStatus, SystemException};
 use oxorb_transport::WriteError;
 
+use super::buffered;
 use super::call::{Pending, SENT_AT_ONCE, unsent};
 use super::draft::{Draft, First, HEADER_ROOM};
 use super::exchange::{Trial, Tried, exchange, exchange_after};
@@ -24,7 +28,7 @@ use super::reply::Answered;
 use super::{Args, Peer, Reply, ReplyIn, Timing};
 use crate::conn::{Ended, Event, Wait, send_written, serves_beside};
 use crate::op::{Op, Operation};
-use crate::policy::Effective;
+use crate::policy::{Effective, SyncScope};
 use crate::probe::{self, Stage};
 use crate::route::{Route, RouteProfile};
 use crate::{Ref, clock, terms};
@@ -44,6 +48,15 @@ struct Usual<'r> {
     peer: &'r Arc<Peer>,
     /// Tick of the coarse clock at which it began.
     tick: u64,
+}
+
+/// A request that was written.
+struct Written {
+    id: u32,
+    octets: usize,
+    /// How text is encoded.
+    dialect: Dialect,
+    sent: Result<(), WriteError>,
 }
 
 /// Two-way: returns when there is a result or a user exception to decode.
@@ -94,7 +107,9 @@ fn call<'r, 'a>(
         return None;
     }
     let tick = clock::coarse_nanoseconds();
-    let mut link = peer.settled(tick, |link| link.settle(profile, policies))?;
+    let link = peer.settled(tick, |link| {
+        link.limits.are_usual || link.settle(profile, policies)
+    })?;
     // Made where it is needed, which is seldom.
     let call = || Usual {
         reference,
@@ -106,39 +121,16 @@ fn call<'r, 'a>(
         peer,
         tick,
     };
-    probe::stamp(Stage::CallBegun);
-    probe::stamp(Stage::RouteFound);
-    probe::stamp(Stage::LinkTaken);
-    let options = peer.options();
-    let out = mem::take(&mut link.out);
-    let id = link.session.ids.next_id();
-    let settled = link.settled.as_ref()?;
-    let dialect = settled.dialect;
-    let mut e = options.encoder(out, dialect);
-    e.reserve(HEADER_ROOM + op.request as usize);
-    let mut alias = None;
-    let begun = match settled.head(profile, op) {
-        Some(head) => head.begin(&mut e, form, id),
-        None => call().begin_anew(&mut link, &mut e, id, &mut alias),
+    let (mut link, written) = match write(call, link, form, args) {
+        Ok(written) => written,
+        Err(exception) => return Some(Err(exception)),
     };
-    probe::stamp(Stage::HeaderWritten);
-    let written = match args(&mut e) {
-        Ok(()) => {
-            probe::stamp(Stage::ArgumentsWritten);
-            let finished = form.finish(&mut e, begun);
-            let finished = finished.and_then(|()| options.limits.check_outgoing(e.position()));
-            finished.map_err(|violation| violation.to_exception(CompletionStatus::No))
-        }
-        Err(error) => Err(SystemException::from_cdr(error, CompletionStatus::No)),
-    };
-    if let Err(exception) = written {
-        return Some(Err(call().unwritten(link, e, alias, exception)));
-    }
-    probe::stamp(Stage::RequestFramed);
-    let octets = e.position();
-    let (sent, buffer) = send_written(&*link.link, &mut e, profile.wire, policies.fragment_size);
-    probe::stamp(Stage::RequestSent);
-    link.out = options.keep(buffer);
+    let Written {
+        id,
+        octets,
+        dialect,
+        sent,
+    } = written;
     if let Err(failed) = sent {
         return Some(call().unsent(link, octets, &failed, args));
     }
@@ -175,6 +167,123 @@ fn call<'r, 'a>(
         locating: false,
     };
     Some(call().wait_on(pending, first, args))
+}
+
+/// Sends a oneway.
+pub(super) fn send<'a>(
+    reference: &Ref,
+    op: &'static Op,
+    args: Args<'_, 'a>,
+) -> Result<(), SystemException> {
+    match oneway(reference, op, args) {
+        Some(ended) => ended,
+        None => buffered::send(reference, op.into(), args),
+    }
+}
+
+/// Sends a usual oneway. `None`: it is not one, and nothing was sent.
+#[inline(always)]
+fn oneway<'a>(
+    reference: &Ref,
+    op: &'static Op,
+    args: Args<'_, 'a>,
+) -> Option<Result<(), SystemException>> {
+    let (route, policies, limit) = reference.usual_oneway()?;
+    let (index, profile) = route.usual_profile()?;
+    let (peer, form) = (profile.peer.as_ref()?, profile.form?);
+    if peer.is_shared()
+        || terms::inherited_class().is_some()
+        || op.response != Response::None
+        || policies.sync_scope != SyncScope::WithTransport
+    {
+        return None;
+    }
+    let tick = clock::coarse_nanoseconds();
+    let link = peer.settled(tick, |link| {
+        (link.settled.is_some() && link.limits.bounds_writes(limit))
+            || link.settle_for_oneways(profile, policies, limit)
+    })?;
+    // Made where it is needed, which is seldom.
+    let call = || Usual {
+        reference,
+        op,
+        policies,
+        route,
+        index,
+        profile,
+        peer,
+        tick,
+    };
+    let (link, written) = match write(call, link, form, args) {
+        Ok(written) => written,
+        Err(exception) => return Some(Err(exception)),
+    };
+    if let Err(failed) = written.sent {
+        return Some(call().oneway_unsent(link, written.octets, &failed, args));
+    }
+    peer.give_back_last(link);
+    Some(Ok(()))
+}
+
+/// Writes a usual request, and hands it to the transport.
+///
+/// # Errors
+/// What is wrong with the arguments; nothing was sent.
+// In its callers, which know most of what it is given.
+#[inline(always)]
+fn write<'r, 'a>(
+    call: impl Fn() -> Usual<'r>,
+    mut link: Box<ClientLink>,
+    form: &'static Form,
+    args: Args<'_, 'a>,
+) -> Result<(Box<ClientLink>, Written), SystemException> {
+    let Usual {
+        op,
+        policies,
+        profile,
+        peer,
+        ..
+    } = call();
+    probe::stamp(Stage::CallBegun);
+    probe::stamp(Stage::RouteFound);
+    probe::stamp(Stage::LinkTaken);
+    let options = peer.options();
+    let out = mem::take(&mut link.out);
+    let id = link.session.ids.next_id();
+    let settled = link.settled.as_ref().expect("usual calls settled it");
+    let dialect = settled.dialect;
+    let mut e = options.encoder(out, dialect);
+    e.reserve(HEADER_ROOM + op.request as usize);
+    let mut alias = None;
+    let begun = match settled.head(profile, op) {
+        Some(head) => head.begin(&mut e, form, id),
+        None => call().begin_anew(&mut link, &mut e, id, &mut alias),
+    };
+    probe::stamp(Stage::HeaderWritten);
+    let written = match args(&mut e) {
+        Ok(()) => {
+            probe::stamp(Stage::ArgumentsWritten);
+            let finished = form.finish(&mut e, begun);
+            let finished = finished.and_then(|()| options.limits.check_outgoing(e.position()));
+            finished.map_err(|violation| violation.to_exception(CompletionStatus::No))
+        }
+        Err(error) => Err(SystemException::from_cdr(error, CompletionStatus::No)),
+    };
+    if let Err(exception) = written {
+        return Err(call().unwritten(link, e, alias, exception));
+    }
+    probe::stamp(Stage::RequestFramed);
+    let octets = e.position();
+    let (sent, buffer) = send_written(&*link.link, &mut e, profile.wire, policies.fragment_size);
+    probe::stamp(Stage::RequestSent);
+    link.out = options.keep(buffer);
+    let written = Written {
+        id,
+        octets,
+        dialect,
+        sent,
+    };
+    Ok((link, written))
 }
 
 impl Usual<'_> {
@@ -261,6 +370,32 @@ impl Usual<'_> {
         self.go_on(Trial::Lost(lost), self.timing(&link), args)
     }
 
+    /// Continues a oneway that was not sent, under the policies of its reference.
+    #[cold]
+    #[inline(never)]
+    fn oneway_unsent<'a>(
+        &self,
+        mut link: Box<ClientLink>,
+        octets: usize,
+        failed: &WriteError,
+        args: Args<'_, 'a>,
+    ) -> Result<(), SystemException> {
+        let lost = unsent(self.peer, &mut link, octets, failed);
+        let policies = self.reference.policies();
+        let timing = Usual {
+            policies: &policies,
+            ..*self
+        }
+        .timing(&link);
+        let tried = Tried {
+            route: Arc::clone(self.route),
+            index: self.index,
+            trial: Trial::Lost(lost),
+        };
+        let op = self.op.into();
+        exchange_after(tried, self.reference, &policies, op, args, timing).map(drop)
+    }
+
     /// Continues the long way.
     fn go_on<'a>(
         &self,
@@ -301,8 +436,7 @@ impl Usual<'_> {
 }
 
 impl Peer {
-    /// Takes the connection that was used last, if usual calls to this server may take it as it is; `settle` says so the
-    /// first time.
+    /// Takes the connection that was used last, if usual calls to this server may take it as it is, which `settle` reports.
     #[inline(always)]
     fn settled(
         &self,
@@ -310,7 +444,7 @@ impl Peer {
         settle: impl FnOnce(&mut ClientLink) -> bool,
     ) -> Option<Box<ClientLink>> {
         let mut link = self.take_last()?;
-        let is_good = (link.limits.are_usual || settle(&mut link))
+        let is_good = settle(&mut link)
             && link.losses_seen == self.losses()
             && (link.settled.as_ref().is_some_and(|it| it.tick == tick)
                 || self.is_trusted(&mut link, tick));
@@ -345,18 +479,47 @@ impl ClientLink {
     #[cold]
     #[inline(never)]
     fn settle(&mut self, profile: &RouteProfile, policies: &Effective) -> bool {
+        let limit = policies.round_trip;
+        if !self.is_plain(profile) || self.limits.reads(&*self.link, limit).is_err() {
+            return false;
+        }
+        self.limit_writes(limit);
+        self.keep_settled(profile, policies);
+        self.limits.are_usual = true;
+        true
+    }
+
+    /// Prepares a connection that has carried calls for usual oneways, whose writes take `limit` at most. `false`: it is not
+    /// for them.
+    #[cold]
+    #[inline(never)]
+    fn settle_for_oneways(
+        &mut self,
+        profile: &RouteProfile,
+        policies: &Effective,
+        limit: Option<Duration>,
+    ) -> bool {
+        if !self.is_plain(profile) {
+            return false;
+        }
+        self.limit_writes(limit);
+        self.keep_settled(profile, policies);
+        self.limits.bounds_writes(limit)
+    }
+
+    /// Whether requests need nothing but what each carries.
+    fn is_plain(&self, profile: &RouteProfile) -> bool {
         let told = profile
             .code_sets
             .map(|wanted| self.session.told.yet_to_tell(wanted));
-        let is_plain = self.reused
+        self.reused
             && self.is_common()
             && self.reference.is_none()
             && self.band.is_none()
-            && told == Ok(None);
-        if !is_plain || self.limits.reads(&*self.link, policies.round_trip).is_err() {
-            return false;
-        }
-        self.limit_writes(policies.round_trip);
+            && told == Ok(None)
+    }
+
+    fn keep_settled(&mut self, profile: &RouteProfile, policies: &Effective) {
         let minor = profile.wire.version().minor;
         let (dialect, by_ticks) = (
             self.session.told.dialect(minor),
@@ -368,8 +531,6 @@ impl ClientLink {
         settled.dialect = dialect;
         settled.by_ticks = by_ticks;
         settled.tick = 0;
-        self.limits.are_usual = true;
-        true
     }
 
     /// Returns whether ticks of the coarse clock are short against what is measured by them.

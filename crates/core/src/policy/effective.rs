@@ -167,26 +167,43 @@ impl Effective {
                 AnyPolicy::PriorityBandedConnection(list) => self.realtime.bands = Some(list.0),
             }
         }
-        let absolute = [
-            self.request_start,
-            self.request_end,
-            self.reply_start,
-            self.reply_end,
-        ];
-        let timed = absolute.iter().any(Option::is_some);
         self.real_time = self.realtime != RealTimePolicies::default();
-        self.carries = timed
-            || self.request.is_some()
-            || self.round_trip_carried
-            || self.priority.is_some()
-            || self.qos.is_some();
-        self.plain = !(timed
+        self.carries = self.has_something_to_carry();
+        self.plain = !(self.is_timed()
             || self.request.is_some()
             || self.reply.is_some()
             || self.priority.is_some()
             || self.rebind != RebindMode::Transparent
             || self.retry.times != 0
             || self.locate != LocateFirst::Never);
+    }
+
+    /// Returns these policies for a request without an answer: the limit of the round trip bounds its sending, and a server
+    /// that is slow to serve it does not drop it for that.
+    pub(crate) fn unanswered(&self) -> Effective {
+        let mut policies = *self;
+        policies.round_trip_carried = false;
+        policies.carries = policies.has_something_to_carry();
+        policies
+    }
+
+    fn has_something_to_carry(&self) -> bool {
+        self.is_timed()
+            || self.request.is_some()
+            || self.round_trip_carried
+            || self.priority.is_some()
+            || self.qos.is_some()
+    }
+
+    /// Whether there is an absolute time.
+    fn is_timed(&self) -> bool {
+        let absolute = [
+            self.request_start,
+            self.request_end,
+            self.reply_start,
+            self.reply_end,
+        ];
+        absolute.iter().any(Option::is_some)
     }
 
     /// As a policy, for who asks for it; `None` when nothing of that kind is in force.

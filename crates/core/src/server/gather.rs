@@ -4,7 +4,9 @@
 //! each time; a thread that is awake and reads each of them makes the client pay for the lock of the socket and for
 //! acknowledgements. So a thread whose last reads brought nothing but requests without answers, one right after the other,
 //! looks away for some microseconds before it reads again. What it then finds has to be worth the wait. A request that
-//! somebody waits for ends that at once; an isolated oneway, or one of a stream with pauses, does not begin it.
+//! somebody waits for ends that at once; an isolated oneway, or one of a stream with pauses, does not begin it. After each
+//! wait that brought little the next one takes twice as many reads: a client that sends one event after the other, each when
+//! the one before has arrived, hardly ever waits.
 
 use std::time::{Duration, Instant};
 
@@ -13,6 +15,9 @@ use crate::sync::thread;
 
 /// Reads in a row that must have brought oneways only.
 const STREAK: u32 = 8;
+
+/// Most such reads from a wait that brought little to the next one.
+const LONGEST_STREAK: u32 = 8192;
 
 /// The longest time from one of these reads to the next.
 const SOON: Duration = Duration::from_micros(50);
@@ -35,6 +40,8 @@ pub(super) struct Gather {
     /// The thread looked away before the last read.
     waited: bool,
     streak: u32,
+    /// Waits in a row that brought little.
+    wasted: u32,
     last: Option<Instant>,
 }
 
@@ -69,13 +76,19 @@ impl Gather {
         let soon = |last: Instant| now.saturating_duration_since(last) <= SOON;
         let follows = self.filled || self.last.is_some_and(soon);
         let wasted = self.waited && !self.filled && self.oneways < WORTH;
+        self.wasted = match (self.waited, wasted) {
+            (true, true) => self.wasted.saturating_add(1),
+            (true, false) => 0,
+            (false, _) => self.wasted,
+        };
+        let wanted = STREAK << self.wasted.min((LONGEST_STREAK / STREAK).ilog2());
         self.streak = match follows && !wasted {
-            true => STREAK.min(self.streak + 1),
+            true => wanted.min(self.streak + 1),
             false => 0,
         };
         self.oneways = 0;
         self.last = Some(now);
-        self.waited = !self.filled && self.streak >= STREAK;
+        self.waited = !self.filled && self.streak >= wanted;
         if self.waited {
             // The client, or who serves other connections, may have no other processor.
             while clock::since(now) < WAIT {
@@ -123,7 +136,20 @@ mod tests {
         let mut gather = Gather::default();
         let waits =
             |gather: &mut Gather| (0..4 * STREAK).filter(|_| read(gather, false, 1)).count();
-        assert_eq!(waits(&mut gather), 3, "after {STREAK} reads each");
+        assert_eq!(
+            waits(&mut gather),
+            2,
+            "after {STREAK} reads, and twice as many"
+        );
+        let many = (0..4 * LONGEST_STREAK).filter(|_| read(&mut gather, false, 1));
+        assert!(
+            many.count() < 16,
+            "one wait in {LONGEST_STREAK} reads at last"
+        );
+        // One wait that is worth it, and the next comes as soon as the first did.
+        while !read(&mut gather, false, 1) {}
+        let again = (0..STREAK).filter(|_| read(&mut gather, false, WORTH));
+        assert_eq!(again.count(), STREAK as usize);
     }
 
     #[test]

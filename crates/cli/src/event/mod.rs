@@ -4,6 +4,7 @@ mod channel;
 mod consumer;
 mod filter;
 mod gateway;
+mod notify;
 mod publish;
 mod record;
 mod replay;

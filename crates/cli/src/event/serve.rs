@@ -8,10 +8,10 @@ use clap::ValueEnum;
 use oxorb::{Interface as _, Orb, Printable};
 use oxorb_event::delivery::{Plan, Qos, WhenFull};
 use oxorb_event::{ChannelOptions, Control, EventChannel, INITIAL_NAME, Limits, Served, in_order};
-use oxorb_notify::cos_notify_channel_admin::EventChannelRef;
-use oxorb_notify::{NotifyService, Settings};
+use oxorb_notify::Settings;
 use serde_json::json;
 
+use super::notify::Notify;
 use super::statistics::idl::EventStatisticsRef;
 use super::statistics::{OBJECT, Statistics};
 use crate::listening::{Access, Listening, urls};
@@ -27,6 +27,7 @@ use crate::output::{Done, Failed, Format, because, print, print_line};
     oxorb event serve --port 2811\n  \
     oxorb event serve --queue 64 --when-full keep-latest\n  \
     oxorb event serve --port 2811 --notify=EventChannel\n  \
+    oxorb event serve --port 2811 --notify=EventChannel --store /var/lib/oxorb/events\n  \
     oxorb event serve --bind -ORBInitRef NameService=corbaloc::host:2809/NameService\n  \
     oxorb event serve --host 0.0.0.0 --port 2811 sensors alarms -ORBAccess 'allow 10.0.0.0/8'"
 )]
@@ -38,6 +39,11 @@ pub(crate) struct Args {
     /// NotificationService
     #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "NotifyChannel")]
     notify: Option<String>,
+    /// Directory in which the Notification Service keeps channels, connections and events that are persistent, as the channel
+    /// NAME is then; made unless it is there. kill -9 loses nothing that was accepted. Needs a --port other than 0 for its
+    /// references to be good after a restart
+    #[arg(long, value_name = "DIR", requires = "notify")]
+    store: Option<PathBuf>,
     /// Where to listen; references outlive the process if it is always the same. 0: the system chooses
     #[arg(long, default_value_t = 0)]
     port: u16,
@@ -86,13 +92,6 @@ pub(crate) struct Args {
     /// Output format; JSON is one line when it serves, and one for each peer that is let go
     #[arg(long, value_enum, default_value_t)]
     format: Format,
-}
-
-/// A running Notification Service.
-struct Notify {
-    name: String,
-    channel: EventChannelRef,
-    _service: NotifyService,
 }
 
 /// Policy of a full queue.
@@ -149,6 +148,9 @@ pub(super) fn run(args: &Args) -> Done {
         bind(&orb, &served, notify.as_ref())?;
     }
     ready(args, &orb, &served, notify.as_ref())?;
+    if let Some(notify) = &notify {
+        notify.watch(&orb, args.format)?;
+    }
     orb.shutdown_on_signal()?;
     orb.run();
     Ok(())
@@ -184,13 +186,7 @@ impl Args {
             call_timeout: Duration::from_millis(self.call_timeout),
             ..Settings::default()
         };
-        let service = NotifyService::start_with(orb, settings).map_err(because)?;
-        let channel = service.channel_named(name, &[], &[])?;
-        Ok(Some(Notify {
-            name: name.clone(),
-            channel,
-            _service: service,
-        }))
+        Notify::start(orb, name, self.store.as_deref(), settings).map(Some)
     }
 
     fn options(&self) -> ChannelOptions {
@@ -238,23 +234,13 @@ fn ready(args: &Args, orb: &Orb, served: &[(String, Served)], notify: Option<&No
                 let urls = urls(served.reference().reference(), name);
                 print(format_args!("serving events at {}\n", urls.join(" ")))?;
             }
-            if let Some(Notify { name, channel, .. }) = notify {
-                let urls = urls(channel.reference(), name);
-                print(format_args!(
-                    "serving the Notification Service at {}\n",
-                    urls.join(" ")
-                ))?;
+            if let Some(notify) = notify {
+                print(notify)?;
             }
             access.print()
         }
         Format::Json => {
-            let notify = notify.map(|Notify { name, channel, .. }| {
-                json!({
-                    "name": name,
-                    "corbaloc": urls(channel.reference(), name),
-                    "ior": channel.to_ior(),
-                })
-            });
+            let notify = notify.map(Notify::json);
             let channels = served.iter().map(|(name, served)| {
                 let reference = served.reference();
                 json!({

@@ -86,6 +86,22 @@ impl Database {
         Ok(Database::of(None, cache, made))
     }
 
+    /// Opens a database on storage of the caller's, as tests do that stop between two steps of a write. The storage is not
+    /// opened again after an error.
+    ///
+    /// # Errors
+    /// Those of the library.
+    pub fn with_backend(
+        backend: impl redb::StorageBackend,
+        cache: usize,
+    ) -> Result<Database, redb::Error> {
+        let open = guarded(|| {
+            let mut builder = redb::Database::builder();
+            Ok(builder.set_cache_size(cache).create_with_backend(backend)?)
+        })?;
+        Ok(Database::of(None, cache, open))
+    }
+
     fn of(path: Option<PathBuf>, cache: usize, open: redb::Database) -> Database {
         Database {
             path,

@@ -14,6 +14,8 @@ mod keeper;
 mod record;
 mod saved;
 mod slip;
+#[cfg(test)]
+mod steps;
 mod writer;
 
 use std::hash::{BuildHasher as _, RandomState};

@@ -25,11 +25,11 @@ mod idl {
 }
 
 pub use error::Error;
+use idl::notify_store;
 pub use idl::{
     cos_event_channel_admin, cos_event_comm, cos_notification, cos_notify_channel_admin,
-    cos_notify_comm, cos_notify_filter, notify_ext,
+    cos_notify_comm, cos_notify_filter, notify_ext, time_base,
 };
-use idl::{notify_store, time_base};
 pub use limits::Limits;
 pub use notify_service::{CHANNEL_NAME, FACTORY_NAME, NotifyService, POA_NAME};
 pub use settings::Settings;

@@ -111,6 +111,8 @@ const TABLE: [Row; COUNT] = [
 pub(crate) struct Support {
     /// Whether there is a store.
     pub(crate) persistent: bool,
+    /// Whether the object that this one belongs to is persistent: the parent's best effort wins.
+    pub(crate) parent_persistent: bool,
     pub(crate) batch: usize,
     pub(crate) queue: usize,
 }
@@ -119,6 +121,7 @@ impl Support {
     pub(crate) fn of(limits: &Limits, persistent: bool) -> Support {
         Support {
             persistent,
+            parent_persistent: true,
             batch: limits.batch,
             queue: limits.queue_events,
         }
@@ -129,6 +132,7 @@ impl Support {
         let row = &TABLE[name as usize];
         let high = match name {
             EventReliability | ConnectionReliability if !self.persistent => 0,
+            ConnectionReliability if !self.parent_persistent => 0,
             MaximumBatchSize => self.batch as i64,
             MaxEventsPerConsumer => self.queue as i64,
             _ => row.high,
@@ -294,7 +298,11 @@ fn check(
     match value {
         value if (low..=high).contains(&value) => Ok((name, value)),
         value if (row.low..=row.high).contains(&value) => {
-            Err(error(QoSErrorCode::UnsupportedValue, range(name, support)))
+            let code = match name {
+                ConnectionReliability if support.persistent => QoSErrorCode::UnavailableValue,
+                _ => QoSErrorCode::UnsupportedValue,
+            };
+            Err(error(code, range(name, support)))
         }
         _ => Err(error(QoSErrorCode::BadValue, range(name, support))),
     }
@@ -356,6 +364,7 @@ mod tests {
 
     const SUPPORT: Support = Support {
         persistent: false,
+        parent_persistent: true,
         batch: 100,
         queue: 50,
     };

@@ -1,11 +1,13 @@
-//! Quality of service as the operations of `QoSAdmin` show it.
+//! Properties of an object as the operations of `QoSAdmin` and `AdminPropertiesAdmin` show them.
 
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use oxorb::SystemException;
 
 use crate::cos_notification::qo_s_admin::{SetQosError, ValidateQosError};
-use crate::cos_notification::{NamedPropertyRange, Property, QoSAdmin, UnsupportedQoS};
+use crate::cos_notification::{
+    NamedPropertyRange, Property, PropertyError, QoSAdmin, UnsupportedQoS,
+};
 use crate::problem::GONE;
 use crate::properties::{Level, Name, Support, Values, check_all};
 
@@ -13,14 +15,31 @@ use crate::properties::{Level, Name, Support, Values, check_all};
 pub(crate) trait Owner: Send + Sync {
     /// Applies a change, and writes it to the store where the object is persistent.
     fn changed(&self) -> Result<(), SystemException>;
+
+    /// Whether the object that this one belongs to is made anew after a restart.
+    fn has_persistent_parent(&self) -> bool;
 }
 
-/// Quality of service of one object.
+/// Properties of one object: its quality of service, or the administration of a channel.
 pub(crate) struct Quality {
     support: Support,
     owner: OnceLock<Weak<dyn Owner>>,
     level: Level,
     values: Mutex<Values>,
+    /// Held during a change until it is written: one that fails restores what was before, and nothing else.
+    changing: Mutex<()>,
+}
+
+/// Reason for which no property was set.
+pub(crate) enum NotSet {
+    Unsupported(Vec<PropertyError>),
+    System(SystemException),
+}
+
+impl From<SystemException> for NotSet {
+    fn from(exception: SystemException) -> Self {
+        NotSet::System(exception)
+    }
 }
 
 impl Quality {
@@ -30,6 +49,7 @@ impl Quality {
             owner: OnceLock::new(),
             level,
             values: Mutex::new(values),
+            changing: Mutex::default(),
         }
     }
 
@@ -63,6 +83,32 @@ impl Quality {
     pub(crate) fn values(&self) -> MutexGuard<'_, Values> {
         self.values.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Applies and writes all properties, or none. Other changes of the same object wait meanwhile, at most as long as the
+    /// store takes.
+    pub(crate) fn set(&self, properties: &[Property]) -> Result<(), NotSet> {
+        let owner = self.owner.get().and_then(Weak::upgrade).ok_or(GONE)?;
+        let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let support = self.support_of(&*owner);
+        let mut values = self.values();
+        let before = values.clone();
+        let set = values.set(properties, support);
+        drop(values);
+        set.map_err(NotSet::Unsupported)?;
+        let changed = owner.changed();
+        if changed.is_err() {
+            *self.values() = before;
+            let _ = owner.changed();
+        }
+        Ok(changed?)
+    }
+
+    fn support_of(&self, owner: &dyn Owner) -> Support {
+        Support {
+            parent_persistent: owner.has_persistent_parent(),
+            ..self.support
+        }
+    }
 }
 
 impl QoSAdmin for Quality {
@@ -71,27 +117,104 @@ impl QoSAdmin for Quality {
     }
 
     fn set_qos(&self, qos: &[Property]) -> Result<(), SetQosError> {
-        let owner = self.owner.get().and_then(Weak::upgrade).ok_or(GONE)?;
-        let mut values = self.values();
-        let before = values.clone();
-        let set = values.set(qos, self.support);
-        drop(values);
-        set.map_err(|qos_err| UnsupportedQoS { qos_err })?;
-        let changed = owner.changed();
-        if changed.is_err() {
-            // All properties are applied, or none.
-            *self.values() = before;
-            let _ = owner.changed();
-        }
-        Ok(changed?)
+        self.set(qos).map_err(|not_set| match not_set {
+            NotSet::Unsupported(qos_err) => UnsupportedQoS { qos_err }.into(),
+            NotSet::System(exception) => exception.into(),
+        })
     }
 
     fn validate_qos(
         &self,
         required_qos: &[Property],
     ) -> Result<Vec<NamedPropertyRange>, ValidateQosError> {
-        let checked = check_all(self.level, required_qos, self.support);
+        let owner = self.owner.get().and_then(Weak::upgrade).ok_or(GONE)?;
+        let support = self.support_of(&*owner);
+        let checked = check_all(self.level, required_qos, support);
         checked.map_err(|qos_err| UnsupportedQoS { qos_err })?;
-        Ok(Values::others(self.level, required_qos, self.support))
+        Ok(Values::others(self.level, required_qos, support))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::mpsc::{Receiver, Sender, channel};
+    use std::thread;
+    use std::time::Duration;
+
+    use oxorb::{Any, CompletionStatus};
+
+    use super::*;
+
+    /// Owner whose first change is not written, and takes until another one would be over.
+    struct Failing {
+        failed: AtomicBool,
+        /// Told when the change that fails is under way.
+        begun: Sender<()>,
+        other_done: Mutex<Receiver<()>>,
+    }
+
+    impl Owner for Failing {
+        fn changed(&self) -> Result<(), SystemException> {
+            if self.failed.swap(true, Ordering::SeqCst) {
+                return Ok(());
+            }
+            self.begun.send(()).unwrap();
+            let other_done = self.other_done.lock().unwrap();
+            // It comes only if changes do not wait for each other.
+            let _ = other_done.recv_timeout(Duration::from_millis(100));
+            Err(SystemException::persist_store(0, CompletionStatus::No))
+        }
+
+        fn has_persistent_parent(&self) -> bool {
+            true
+        }
+    }
+
+    fn property(name: &str, value: i32) -> [Property; 1] {
+        [Property {
+            name: name.to_owned(),
+            value: Any::new(value),
+        }]
+    }
+
+    #[test]
+    fn a_change_that_is_not_written_undoes_no_other() {
+        for level in [Level::Channel, Level::Administration] {
+            let [failing, other] = match level {
+                Level::Channel => [
+                    ("MaximumBatchSize", Name::MaximumBatchSize),
+                    ("MaxEventsPerConsumer", Name::MaxEventsPerConsumer),
+                ],
+                _ => [
+                    ("MaxConsumers", Name::MaxConsumers),
+                    ("MaxSuppliers", Name::MaxSuppliers),
+                ],
+            };
+            let support = Support::of(&crate::Limits::default(), true);
+            let quality = Quality::new(support, level, Values::new(level));
+            let before = quality.values().get(failing.1);
+            let ((begun, begins), (done, other_done)) = (channel(), channel());
+            let owner: Arc<dyn Owner> = Arc::new(Failing {
+                failed: AtomicBool::new(false),
+                begun,
+                other_done: Mutex::new(other_done),
+            });
+            quality.belongs_to(Arc::downgrade(&owner));
+            thread::scope(|scope| {
+                scope.spawn(|| {
+                    quality
+                        .set(&property(failing.0, 7))
+                        .map_err(drop)
+                        .unwrap_err()
+                });
+                begins.recv().unwrap();
+                assert!(quality.set(&property(other.0, 9)).is_ok());
+                let _ = done.send(());
+            });
+            assert_eq!(quality.values().get(other.1), 9, "{level:?}");
+            assert_eq!(quality.values().get(failing.1), before, "{level:?}");
+        }
     }
 }

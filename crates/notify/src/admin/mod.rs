@@ -228,8 +228,8 @@ impl Serve for SupplierAdmin {
 impl<P> Admin<P> {
     /// Whether the admin is made anew after a restart: it, and its channel, are to be.
     pub(crate) fn is_persistent(&self) -> bool {
-        let of_channel = |channel: Arc<Channel>| channel.is_persistent();
-        self.quality.is_persistent() && self.channel.upgrade().is_some_and(of_channel)
+        let channel = self.channel.upgrade();
+        self.quality.is_persistent() && channel.is_some_and(|channel| channel.is_persistent())
     }
 
     fn row(&self) -> Result<Any, SystemException>
@@ -258,6 +258,11 @@ impl<P: Owner> Owner for Admin<P>
 where
     Admin<P>: Serve,
 {
+    fn has_persistent_parent(&self) -> bool {
+        let channel = self.channel.upgrade();
+        channel.is_some_and(|channel| channel.is_persistent())
+    }
+
     fn changed(&self) -> Result<(), SystemException> {
         let service = self.service()?;
         let place = (Kind::Admin as u8, self.id);

@@ -33,7 +33,8 @@ pub(crate) struct Channel {
     me: Weak<Channel>,
     reference: OnceLock<Ref>,
     pub(crate) quality: Quality,
-    administration: Mutex<Values>,
+    /// Administrative properties.
+    pub(super) administration: Quality,
     /// Key that the application bound it to.
     name: OnceLock<String>,
     saved: Saved,
@@ -79,7 +80,7 @@ impl Channel {
             service: weak,
             me: Weak::clone(me),
             reference: OnceLock::new(),
-            administration: Mutex::new(administration),
+            administration: Quality::new(service.support(), Level::Administration, administration),
             name: OnceLock::new(),
             saved: Saved::default(),
             admins: Mutex::default(),
@@ -95,6 +96,7 @@ impl Channel {
             pulls: AtomicUsize::new(0),
         });
         channel.quality.belongs_to(channel.me.clone());
+        channel.administration.belongs_to(channel.me.clone());
         let servant = Arc::clone(&channel);
         let reference = service.activate::<EventChannelRef, _>(Kind::Channel, id, servant)?;
         let _ = channel.reference.set(reference);
@@ -246,9 +248,7 @@ impl Channel {
         if most == 0 || connected.load(Ordering::Relaxed) < most as usize {
             return Ok(());
         }
-        let administration = self.administration.lock();
-        let administration = administration.unwrap_or_else(PoisonError::into_inner);
-        let mut properties = administration.properties().into_iter();
+        let mut properties = self.administration.properties().into_iter();
         let limit = properties.find(|one| crate::properties::named(&one.name) == Some(name));
         let limit = limit.expect("the channel has all administrative properties");
         Err(AdminLimitExceeded {
@@ -280,10 +280,7 @@ impl Channel {
     }
 
     fn administration(&self, name: Name) -> i64 {
-        let administration = self.administration.lock();
-        administration
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(name)
+        self.administration.values().get(name)
     }
 
     /// Most events that wait for one consumer; 0: as its own properties say.
@@ -377,8 +374,7 @@ impl Channel {
 
     /// Refuses events while the channel holds as many as it may and rejects more.
     pub(crate) fn check_room(&self) -> Result<(), SystemException> {
-        let administration = self.administration.lock();
-        let administration = administration.unwrap_or_else(PoisonError::into_inner);
+        let administration = self.administration.values();
         let most = administration.get(Name::MaxQueueLength);
         let rejects = administration.is_set(Name::RejectNewEvents, 1);
         if rejects && most > 0 && self.population.count() >= most as usize {
@@ -457,7 +453,12 @@ impl Hosted for Channel {
 }
 
 impl Owner for Channel {
+    fn has_persistent_parent(&self) -> bool {
+        true
+    }
+
     fn changed(&self) -> Result<(), SystemException> {
+        self.apply();
         let service = self.service()?;
         let place = (Kind::Channel as u8, self.id);
         let keeper = service.keeper.as_ref();

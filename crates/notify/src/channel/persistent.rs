@@ -1,6 +1,6 @@
 //! What outlives the process: the channel itself, and events on their way through it.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use oxorb::{Any, Orb, SystemException};
 use oxorb_delivery::Attributes;
@@ -41,13 +41,10 @@ impl Channel {
     }
 
     pub(super) fn row(&self) -> Any {
-        let administration = self.administration.lock();
         Any::new(notify_store::Channel {
             name: self.name.get().cloned().unwrap_or_default(),
             qos: self.quality.properties(),
-            administration: administration
-                .unwrap_or_else(PoisonError::into_inner)
-                .properties(),
+            administration: self.administration.properties(),
         })
     }
 
@@ -157,6 +154,25 @@ impl Channel {
             }
         }
         Ok(())
+    }
+
+    /// Offers an event that the store can never hold, however empty it is, to the consumers that are there, and says so in
+    /// the log; reports whether it is one.
+    pub(crate) fn publish_outgrown(&self, event: &Arc<Event>) -> bool {
+        let Some(keeper) = self.keeper_of(std::slice::from_ref(event)) else {
+            return false;
+        };
+        let times = Times::new(self.dispatcher.plan().clock.now());
+        let routes = self.routes();
+        let owing = |route: &&Arc<ProxySupplier>| {
+            route.is_persistent() && route.wants(event, &times).is_some()
+        };
+        let proxies = routes.iter().filter(owing).count();
+        let outgrown = keeper.is_outgrown_by(&event.body.to_any(), proxies);
+        if outgrown {
+            self.publish(event);
+        }
+        outgrown
     }
 
     /// Makes an event of the store again.

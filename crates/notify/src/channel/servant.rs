@@ -1,7 +1,6 @@
 //! Operations of a channel.
 
 use std::borrow::Cow;
-use std::sync::PoisonError;
 
 use oxorb::{DelegatesTo, Interface as _};
 
@@ -20,7 +19,7 @@ use crate::cos_notify_channel_admin::{
     InterFilterGroupOperator, SupplierAdminRef,
 };
 use crate::cos_notify_filter::FilterFactoryRef;
-use crate::quality::Owner as _;
+use crate::quality::NotSet;
 
 impl DelegatesTo<dyn QoSAdmin> for Channel {
     fn delegate(&self) -> &dyn QoSAdmin {
@@ -30,31 +29,16 @@ impl DelegatesTo<dyn QoSAdmin> for Channel {
 
 impl AdminPropertiesAdmin for Channel {
     fn get_admin(&self) -> oxorb::Result<Vec<Property>> {
-        let administration = self.administration.lock();
-        Ok(administration
-            .unwrap_or_else(PoisonError::into_inner)
-            .properties())
+        Ok(self.administration.properties())
     }
 
     fn set_admin(&self, admin: &[Property]) -> Result<(), SetAdminError> {
-        let support = self.service()?.support();
-        let values = || {
-            let administration = self.administration.lock();
-            administration.unwrap_or_else(PoisonError::into_inner)
-        };
-        let mut administration = values();
-        let before = administration.clone();
-        let set = administration.set(admin, support);
-        drop(administration);
-        set.map_err(|admin_err| UnsupportedAdmin { admin_err })?;
-        self.apply();
-        let changed = self.changed();
-        if changed.is_err() {
-            // All properties are applied, or none.
-            *values() = before;
-            self.apply();
-        }
-        Ok(changed?)
+        self.administration
+            .set(admin)
+            .map_err(|not_set| match not_set {
+                NotSet::Unsupported(admin_err) => UnsupportedAdmin { admin_err }.into(),
+                NotSet::System(exception) => exception.into(),
+            })
     }
 }
 

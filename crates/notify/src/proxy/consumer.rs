@@ -342,6 +342,14 @@ impl Pulls for ProxyConsumer {
             drop(channel);
             match published {
                 Ok(()) => rest = others,
+                // It never fits: consumers get it, and a restart loses it.
+                Err(refused)
+                    if first.len() == 1
+                        && refused.kind == SystemExceptionKind::ImpLimit
+                        && outgrows_store(self, &first[0]) =>
+                {
+                    rest = others
+                }
                 // Its encoding is at fault, and would be again.
                 Err(refused)
                     if first.len() == 1 && refused.kind == SystemExceptionKind::BadParam =>
@@ -363,6 +371,12 @@ impl Pulls for ProxyConsumer {
     }
 }
 
+/// Offers an event that is larger than the store without writing it; reports whether it is.
+fn outgrows_store(proxy: &ProxyConsumer, event: &Arc<Event>) -> bool {
+    let channel = proxy.channel.upgrade();
+    channel.is_some_and(|channel| channel.publish_outgrown(event))
+}
+
 /// Offers events to the consumers, after the store has those that it is to have.
 fn publish(channel: &Channel, events: &[Arc<Event>]) -> Result<(), SystemException> {
     match channel.keeper_of(events) {
@@ -375,6 +389,11 @@ fn publish(channel: &Channel, events: &[Arc<Event>]) -> Result<(), SystemExcepti
 }
 
 impl Owner for ProxyConsumer {
+    fn has_persistent_parent(&self) -> bool {
+        let admin = self.admin.upgrade();
+        admin.is_some_and(|admin| admin.is_persistent())
+    }
+
     fn changed(&self) -> Result<(), SystemException> {
         self.save()
     }

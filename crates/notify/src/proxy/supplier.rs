@@ -1,6 +1,6 @@
 //! Proxies to which consumers connect.
 
-use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, Weak};
 
 use oxorb::{CompletionStatus, Interface, Ref, SystemException, minor};
@@ -48,6 +48,9 @@ pub(crate) struct ProxySupplier {
     /// Priority and timeout of events that have none, as the properties say.
     priority: AtomicI64,
     timeout: AtomicI64,
+    /// Whether the start and stop times of events count, as the properties say.
+    starts: AtomicBool,
+    stops: AtomicBool,
     /// Events of the store that the consumer had not got, and their octets: the queue takes all of them, though some were
     /// on their way to the consumer and not in the queue when the service ended.
     pub(super) owed: AtomicUsize,
@@ -97,6 +100,8 @@ impl ProxySupplier {
             pulled: Mutex::default(),
             priority: AtomicI64::new(0),
             timeout: AtomicI64::new(0),
+            starts: AtomicBool::new(true),
+            stops: AtomicBool::new(true),
             owed: AtomicUsize::new(0),
             owed_octets: AtomicU64::new(0),
             service: weak,
@@ -219,6 +224,12 @@ impl ProxySupplier {
             .store(values.get(Name::Priority), Ordering::Relaxed);
         self.timeout
             .store(values.get(Name::Timeout), Ordering::Relaxed);
+        for (counts, name) in [
+            (&self.starts, Name::StartTimeSupported),
+            (&self.stops, Name::StopTimeSupported),
+        ] {
+            counts.store(values.is_set(name, 1), Ordering::Relaxed);
+        }
         let Some(service) = self.service.upgrade() else {
             return Qos::default();
         };
@@ -298,7 +309,9 @@ impl ProxySupplier {
         let lifetime = mapped(&self.lifetime_filter, |admin| &admin.lifetime_filter);
         let lifetime = lifetime.and_then(|value| value.get::<u64>().ok().flatten());
         let lifetime = lifetime.map(|time| i64::try_from(time).unwrap_or(i64::MAX));
-        let header = event.header.mapped(priority, lifetime);
+        let mut header = event.header.mapped(priority, lifetime);
+        header.start = header.start.filter(|_| self.starts.load(Ordering::Relaxed));
+        header.stop = header.stop.filter(|_| self.stops.load(Ordering::Relaxed));
         let default = self.priority.load(Ordering::Relaxed) as i16;
         event.attributes(
             &header,
@@ -483,6 +496,11 @@ impl Pushes for ProxySupplier {
 }
 
 impl Owner for ProxySupplier {
+    fn has_persistent_parent(&self) -> bool {
+        let admin = self.admin.upgrade();
+        admin.is_some_and(|admin| admin.is_persistent())
+    }
+
     fn changed(&self) -> Result<(), SystemException> {
         self.apply();
         self.save()

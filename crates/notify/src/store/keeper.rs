@@ -276,6 +276,23 @@ impl Keeper {
         }
     }
 
+    /// Reports whether an event that so many proxies owe does not even fit into an empty store, and notes that for the log.
+    pub(crate) fn is_outgrown_by(&self, event: &Any, proxies: usize) -> bool {
+        let Ok(encoded) = super::octets_of(event) else {
+            return false;
+        };
+        let (octets, most) = (octets_with(encoded.len(), proxies), self.most);
+        if octets > most {
+            let why = format!(
+                "an event of {octets} octets was pulled, and the limit stored_octets is {most}: consumers get it, but not \
+                 after a restart; raise the limit"
+            );
+            let error = redb::Error::Io(std::io::Error::other(why));
+            note(&self.failure, &Arc::new(error));
+        }
+        octets > most
+    }
+
     /// Removes events that may be written later, although their supplier was told that they are not: the changes are made
     /// in order. Their octets count until then.
     fn undo(&self, kept: &[Arc<Kept>], owing: &[Vec<i32>], reserved: Reserved) {

@@ -212,6 +212,38 @@ fn a_pulled_event_waits_until_a_full_store_has_room() {
     end(stored, &client);
 }
 
+/// Its supplier cannot be told, and does not stall.
+#[test]
+fn a_pulled_event_that_is_larger_than_the_store_is_delivered_and_logged() {
+    let settings = Settings {
+        limits: Limits {
+            stored_octets: 4 << 10,
+            ..Limits::default()
+        },
+        retry: Duration::from_millis(20),
+        ..Settings::default()
+    };
+    let client = client();
+    let stored = Stored::new("outgrown", settings);
+    let channel = stored.channel(&client);
+    let (_proxy, heard) = sink(&client, &channel);
+    let large = Any::new(vec![7_u8; 8 << 10]);
+    let (_pulls, asked) = pulled(&client, &channel, large.clone());
+    assert_eq!(next_event(&heard).remainder_of_body, large);
+    // The supplier is asked for more.
+    for _ in 0..2 {
+        asked.recv_timeout(PATIENCE).unwrap();
+    }
+    let why = stored.service.take_failure().expect("it is logged");
+    assert!(why.contains("stored_octets is 4096"), "{why}");
+    let counts = stored.service.counts();
+    assert!(
+        counts.is_balanced() && counts.dropped_in_all() == 0,
+        "{counts:?}"
+    );
+    end(stored, &client);
+}
+
 /// Events that were pulled and not acknowledged have left the queue, and come back to it.
 #[test]
 fn more_events_may_be_owed_than_a_queue_takes() {

@@ -7,6 +7,7 @@ mod peers;
 mod persistent;
 mod properties;
 mod pulls;
+mod qos;
 mod races;
 mod states;
 mod structured;

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, channel};
 
 use oxorb::{Any, Interface as _, ObjectRef, Orb, SystemExceptionKind as Kind, minor};
-use oxorb_notify::cos_notification::{Property, StructuredEvent};
+use oxorb_notify::cos_notification::qo_s_admin::{SetQosError, ValidateQosError};
+use oxorb_notify::cos_notification::{Property, QoSErrorCode, StructuredEvent, UnsupportedQoS};
 use oxorb_notify::cos_notify_channel_admin::{
     ClientType, EventChannelRef, ProxySupplierRef, SequenceProxyPullSupplierRef,
     StructuredProxyPushConsumerRef, StructuredProxyPushSupplierRef,
@@ -215,6 +216,45 @@ fn best_effort_ends_with_the_process() {
     assert_eq!(proxy.get_qos().unwrap_err().kind, Kind::ObjectNotExist);
     assert!(stored.service.factory().get_event_channel(plain.1).is_err());
     let file = stored.file.clone();
+    drop(stored);
+    std::fs::remove_file(file).unwrap();
+    client.shutdown(true).unwrap();
+}
+
+/// The parent wins: an object outlives the process only together with those that it belongs to.
+#[test]
+fn nothing_is_persistent_under_a_parent_of_best_effort() {
+    let client = client();
+    let stored = Stored::new("parent", Settings::default());
+    let channel = stored.channel(&client);
+    let admin = channel.default_consumer_admin().unwrap().unwrap();
+    let (proxy, _heard) = sink(&client, &channel);
+    let reliability = |value: i16| [property("ConnectionReliability", Any::new(value))];
+    admin.set_qos(&reliability(0)).unwrap();
+    let assert_unavailable = |refused: Result<(), UnsupportedQoS>| {
+        let error = refused.unwrap_err().qos_err.remove(0);
+        assert_eq!(error.code, QoSErrorCode::UnavailableValue);
+        assert_eq!(error.available_range.high_val.get::<i16>(), Ok(Some(0)));
+    };
+    assert_unavailable(match proxy.set_qos(&reliability(1)) {
+        Err(SetQosError::UnsupportedQoS(refused)) => Err(refused),
+        other => panic!("{other:?}"),
+    });
+    assert_unavailable(match proxy.validate_qos(&reliability(1)) {
+        Err(ValidateQosError::UnsupportedQoS(refused)) => Err(refused),
+        other => panic!("{other:?}"),
+    });
+    proxy.set_qos(&reliability(0)).unwrap();
+    // From above to below, persistent again.
+    admin.set_qos(&reliability(1)).unwrap();
+    proxy.set_qos(&reliability(1)).unwrap();
+    let stored = stored.restart(Settings::default());
+    assert!(proxy.get_qos().is_ok());
+    // A parent that is lowered takes with it what belongs to it.
+    admin.set_qos(&reliability(0)).unwrap();
+    let file = stored.file.clone();
+    let stored = stored.restart(Settings::default());
+    assert_eq!(proxy.get_qos().unwrap_err().kind, Kind::ObjectNotExist);
     drop(stored);
     std::fs::remove_file(file).unwrap();
     client.shutdown(true).unwrap();

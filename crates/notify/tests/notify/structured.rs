@@ -78,7 +78,7 @@ impl Served {
         heard
     }
 
-    fn structured_pull(&self) -> StructuredProxyPullSupplierRef {
+    pub(crate) fn structured_pull(&self) -> StructuredProxyPullSupplierRef {
         let admin = self.channel.default_consumer_admin().unwrap().unwrap();
         let form = ClientType::StructuredEvent;
         let (proxy, _) = admin.obtain_notification_pull_supplier(form).unwrap();
@@ -101,7 +101,7 @@ impl Served {
     }
 }
 
-fn numbers(pull: &StructuredProxyPullSupplierRef) -> Vec<i32> {
+pub(crate) fn numbers(pull: &StructuredProxyPullSupplierRef) -> Vec<i32> {
     let mut numbers = Vec::new();
     while let (event, true) = pull.try_pull_structured_event().unwrap() {
         numbers.push(event.remainder_of_body.get::<i32>().unwrap().unwrap());

@@ -25,6 +25,8 @@ pub(crate) enum Part<'e> {
     /// `$curtime`, in 100 ns since 15 October 1582.
     Time(u64),
     Simple(Value<'e>),
+    /// A simple value with its type.
+    Typed(TypeRef<'e>, Value<'e>),
     Octets(Octets<'e>),
     Tree(Tree<'e>),
 }
@@ -45,7 +47,7 @@ impl<'e> Part<'e> {
             return Self::Tree(Tree { ty, value }).opened(scratch);
         }
         if let Some(value) = put_in(any) {
-            return Ok(Self::Simple(value));
+            return Ok(Self::Typed(ty.resolved(), value));
         }
         let tree = any
             .dynamic()
@@ -81,7 +83,7 @@ impl<'e> Part<'e> {
 
     pub(crate) fn simple(self) -> Result<Value<'e>, Mismatch> {
         match self {
-            Self::Simple(value) => Ok(value),
+            Self::Simple(value) | Self::Typed(_, value) => Ok(value),
             Self::Time(time) => Ok(Value::Integer(time.into())),
             Self::Octets(octets) => octets.simple(),
             Self::Tree(tree) => tree.simple(),
@@ -190,10 +192,14 @@ impl<'e> Part<'e> {
             Self::Octets(octets) => Self::Octets(octets.element(at, scratch)?).opened(scratch),
             Self::Tree(Tree {
                 value: Dynamic::Octets(octets),
-                ..
+                ty,
             }) => {
                 let octet = octets.get(at).ok_or(Mismatch::Missing)?;
-                Ok(Self::Simple(Value::Integer((*octet).into())))
+                let value = Value::Integer((*octet).into());
+                Ok(match ty.content() {
+                    Some(ty) => Self::Typed(ty.resolved(), value),
+                    None => Self::Simple(value),
+                })
             }
             Self::Tree(tree) => Self::Tree(tree.element(at)?).opened(scratch),
             Self::Properties(list) => {
@@ -328,6 +334,7 @@ impl<'e> Part<'e> {
         let ty = match self {
             Self::Octets(octets) => octets.ty,
             Self::Tree(tree) => tree.ty,
+            Self::Typed(ty, _) => *ty,
             Self::Event(_) => return Some("StructuredEvent"),
             Self::Header(_) => return Some("EventHeader"),
             Self::FixedHeader(_) => return Some("FixedEventHeader"),
@@ -335,6 +342,8 @@ impl<'e> Part<'e> {
             Self::Properties(_) => return Some("PropertySeq"),
             Self::Property(..) => return Some("Property"),
             Self::Time(_) => return Some("UtcT"),
+            // Names of the event itself.
+            Self::Simple(Value::Text(_)) => return Some("string"),
             Self::Simple(_) => return None,
         };
         ty.name()
@@ -346,6 +355,7 @@ impl<'e> Part<'e> {
         let id = match &self {
             Self::Octets(octets) => octets.ty.id(),
             Self::Tree(tree) => tree.ty.id(),
+            Self::Typed(ty, _) => ty.id(),
             Self::Event(_) => Some("IDL:omg.org/CosNotification/StructuredEvent:1.0"),
             Self::Header(_) => Some("IDL:omg.org/CosNotification/EventHeader:1.0"),
             Self::FixedHeader(_) => Some("IDL:omg.org/CosNotification/FixedEventHeader:1.0"),

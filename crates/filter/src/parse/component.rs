@@ -1,8 +1,8 @@
 //! What follows a `$`.
 //!
 //! ```text
-//! component := [IDENT] ext            ext := {'.' dot | '[' n ']' | '(' IDENT ')'}
-//! dot       := IDENT | n | '_length' | '_d' | '_type_id' | '_repos_id' | '(' [label] ')'
+//! component := [IDENT] ext            ext := ['.' dot | '[' n ']' ext | '(' IDENT ')' ext]
+//! dot       := (IDENT | n | '(' [label] ')') ext | '_length' | '_d' | '_type_id' | '_repos_id'
 //! label     := ['+' | '-'] n | STRING
 //! ```
 
@@ -49,7 +49,15 @@ impl<'t> Parser<'t> {
                 }
                 _ => break,
             };
+            // Nothing follows what is no part of the event.
+            let is_last = matches!(
+                step,
+                Step::Length | Step::Discriminator | Step::TypeName | Step::RepositoryId
+            );
             steps.push(step);
+            if is_last {
+                break;
+            }
         }
         Ok(Path { root, steps })
     }

@@ -40,6 +40,9 @@ Usage: cargo xtask interop [options]
   --no-capture      do not have tshark decode what OxORB sends
   --format json     print the result as JSON";
 
+/// Begins the part of INTEROP.md that the tests of oxorb-notify write and check.
+const EVENTS: &str = "\n## Notification services\n";
+
 /// What the command line asks for.
 struct Options {
     orbs: Vec<Orb>,
@@ -138,17 +141,17 @@ pub(crate) fn main(args: &[String]) -> Result<(), String> {
         (false, false) => {}
     }
     let before = std::fs::read_to_string(&places.markdown).unwrap_or_default();
-    let (calls_before, names_before) = match before.find(naming::HEADING) {
-        Some(at) => before.split_at(at),
-        None => (before.as_str(), ""),
-    };
+    let part = |text: &str, heading| text.find(heading).unwrap_or(text.len());
+    // The tests of oxorb-notify write and check this part.
+    let (before_events, events) = before.split_at(part(&before, EVENTS));
+    let (calls_before, names_before) = before_events.split_at(part(before_events, naming::HEADING));
     let calls = match options.calls {
         true => report::markdown(&results),
         false => calls_before.to_owned(),
     };
     let markdown = match &names {
-        Some(names) => calls + &naming::markdown(names),
-        None => calls + names_before,
+        Some(names) => calls + &naming::markdown(names) + events,
+        None => calls + names_before + events,
     };
     if options.write {
         std::fs::write(&places.markdown, &markdown)

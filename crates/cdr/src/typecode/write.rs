@@ -26,14 +26,14 @@ impl Encode for TypeCode {
 }
 
 impl TypeRef<'_> {
-    /// Writes the type. Allocates when it has parts.
+    /// Writes the type. Allocates when it has more than 8 parts that have parameters.
     pub fn encode(self, e: &mut Encoder<'_>) -> Result<()> {
         if !self.is_complete() {
             return Err(e.error(ErrorKind::BadTypeCode));
         }
         Writer {
             start: e.position(),
-            written: HashMap::new(),
+            written: Written::default(),
             count: 0,
             depth: 0,
         }
@@ -44,8 +44,7 @@ impl TypeRef<'_> {
 struct Writer {
     /// Position at which the type code starts.
     start: usize,
-    /// Where each type was written, and whether it is still being written.
-    written: HashMap<Slot, (usize, bool)>,
+    written: Written,
     count: usize,
     depth: usize,
 }
@@ -74,7 +73,7 @@ impl Writer {
                 }),
             };
         };
-        if let Some(&(there, open)) = self.written.get(&ty.slot)
+        if let Some((there, open)) = self.written.get(ty.slot)
             && (open && is_returned_to(ty.kind())
                 || self.count > IN_FULL
                 || self.depth > DEEP
@@ -174,6 +173,38 @@ impl Writer {
             Node::Named { .. } | Node::Open(_) | Node::Text { .. } | Node::Fixed { .. } => {}
         }
         Ok(())
+    }
+}
+
+/// Parts of a type that are noted without an allocation.
+const FEW: usize = 8;
+
+/// Place where each type was written, and whether it is still being written.
+#[derive(Default)]
+struct Written {
+    few: [Option<(Slot, (usize, bool))>; FEW],
+    more: HashMap<Slot, (usize, bool)>,
+}
+
+impl Written {
+    fn get(&self, slot: Slot) -> Option<(usize, bool)> {
+        let mut few = self.few.iter().flatten();
+        let found = few.find(|(known, _)| *known == slot);
+        let in_more = || self.more.get(&slot).copied();
+        found.map(|&(_, place)| place).or_else(in_more)
+    }
+
+    fn insert(&mut self, slot: Slot, place: (usize, bool)) {
+        for one in &mut self.few {
+            match one {
+                Some((known, _)) if *known != slot => {}
+                one => {
+                    *one = Some((slot, place));
+                    return;
+                }
+            }
+        }
+        self.more.insert(slot, place);
     }
 }
 

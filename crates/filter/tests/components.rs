@@ -359,8 +359,8 @@ fn fitting(ty: &Type, value: &Plain, steps: Vec<Step>, keeps_last: bool) -> Vec<
     let count = steps.len();
     for (at, one) in steps.into_iter().enumerate() {
         path.push(one);
-        let leads = walk(ty, value, &path).is_some();
-        if !leads && !(keeps_last && at + 1 == count) {
+        let is_kept = keeps_last && at + 1 == count;
+        if !is_kept && walk(ty, value, &path).is_none() {
             path.pop();
         }
         if path.last().is_some_and(Step::is_last) {

@@ -26,7 +26,7 @@ pub(crate) fn run(orb: &Orb, channel: &EventChannelRef) -> Vec<(String, Option<S
         orb: orb.clone(),
         channel: channel.clone(),
     };
-    let all: [(&str, fn(&Checks)); 16] = [
+    let all: [(&str, Check); 16] = [
         ("filters", Checks::filters),
         ("modify_constraints", Checks::modify_constraints),
         ("delete_constraints", Checks::delete_constraints),
@@ -56,6 +56,8 @@ pub(crate) fn run(orb: &Orb, channel: &EventChannelRef) -> Vec<(String, Option<S
     });
     results.into()
 }
+
+type Check = fn(&Checks);
 
 struct Checks {
     orb: Orb,

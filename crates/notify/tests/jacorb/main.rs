@@ -65,7 +65,7 @@ impl Owner {
     fn check(self, whose: &str, base: i32, got: &[Vec<i32>; KINDS.len()]) -> usize {
         let mut pairs = 0;
         for (consumer, numbers) in got.iter().enumerate() {
-            for supplier in 0..KINDS.len() {
+            for (supplier, kind) in KINDS.iter().enumerate() {
                 let first = base + 10 * supplier as i32;
                 let of = numbers
                     .iter()
@@ -74,7 +74,7 @@ impl Owner {
                 if self == Owner::JacOrb {
                     of.sort();
                 }
-                let pair = (KINDS[supplier], KINDS[consumer]);
+                let pair = (kind, KINDS[consumer]);
                 assert_eq!(of, wanted(base, supplier, consumer), "{whose}: {pair:?}");
                 pairs += 1;
             }

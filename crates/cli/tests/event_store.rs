@@ -29,7 +29,7 @@ use oxorb_testkit::process::Process;
 use oxorb_testkit::watchdog::watchdog;
 use serde_json::Value;
 
-/// For what must happen: no machine, however loaded, takes that long.
+/// Limit for what must happen: no machine, however loaded, takes that long.
 const LONG: Duration = Duration::from_secs(60);
 
 /// Number that the filter of the consumer refuses.

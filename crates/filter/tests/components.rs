@@ -177,7 +177,7 @@ enum Found {
     Said(Plain),
 }
 
-/// What an any holds.
+/// Returns the content of an any.
 fn opened(ty: &Type, value: &Plain) -> Found {
     match ty {
         Type::Any(of) => opened(of, value),
@@ -230,7 +230,7 @@ fn step(found: Found, step: &Step) -> Option<Found> {
     }
 }
 
-/// What a path leads to.
+/// Returns the part that a path leads to.
 fn walk(ty: &Type, value: &Plain, path: &[Step]) -> Option<Found> {
     path.iter().try_fold(opened(ty, value), step)
 }

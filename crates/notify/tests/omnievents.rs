@@ -130,7 +130,7 @@ fn push(at: &EventChannelRef, numbers: std::ops::Range<i32>) {
     proxy.disconnect_push_consumer().unwrap();
 }
 
-/// Has a channel pull these numbers from a supplier.
+/// Connects a supplier with these numbers, from which a channel pulls.
 fn offer(orb: &Orb, at: &EventChannelRef, numbers: std::ops::Range<i32>) {
     let supplier = orb.root_poa().activate(Source(Mutex::new(numbers)));
     let supplier: PullSupplierRef = supplier.unwrap();
@@ -161,7 +161,7 @@ fn assert_pulls(from: &PullSupplierRef, numbers: std::ops::Range<i32>) {
     }
 }
 
-/// Has one channel pull from another.
+/// Connects two channels, of which the second pulls from the first.
 fn link(from: &EventChannelRef, to: &EventChannelRef) {
     let there = from.for_consumers().unwrap().unwrap();
     let there = there.obtain_pull_supplier().unwrap().unwrap();

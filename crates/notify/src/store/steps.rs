@@ -33,7 +33,7 @@ const LAST: i32 = 99;
 /// Batch size that the recording sets, in place of 1.
 const BATCH: i32 = 7;
 
-/// What happened, in order: steps of the storage, and what clients saw of them.
+/// Recorded step of the storage, or something that clients saw in between.
 #[derive(Clone)]
 enum Step {
     Write(u64, Vec<u8>),
@@ -310,7 +310,7 @@ impl Client {
     }
 }
 
-/// What clients know at a moment of the recording.
+/// Knowledge of the clients at a moment of the recording.
 #[derive(Clone, Default)]
 struct Known {
     asked: BTreeSet<Change>,

@@ -1,4 +1,4 @@
-//! What OxORB asks of a notification channel, besides events: JacORB's programs ask the same, under the same names.
+//! Checks of a notification channel besides events: JacORB's programs ask the same, under the same names.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::channel;

@@ -76,7 +76,7 @@ impl JacOrb {
         consumers
     }
 
-    /// Has a supplier of each kind send events; returns when all are sent.
+    /// Sends events with a supplier of each kind; returns when all are sent.
     pub(crate) fn supply(&self, url: &str, base: i32, events: i32) {
         let (base, events) = (base.to_string(), events.to_string());
         let mut suppliers = self.run(&["peers.Notify", "supply", url, &base, &events]);

@@ -41,7 +41,7 @@ pub(crate) fn is_filtered(kind: usize) -> bool {
     kind < 6
 }
 
-/// What a consumer of a kind heard.
+/// Call that a consumer of a kind got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Heard {
     Event(usize, i32),
@@ -68,7 +68,7 @@ pub(crate) fn event(number: i32) -> StructuredEvent {
     }
 }
 
-/// What an event carries, also inside an any.
+/// Returns the number that an event carries, also inside an any.
 fn number(any: &Any) -> i32 {
     if let Ok(Some(event)) = any.get::<StructuredEvent>() {
         return number(&event.remainder_of_body);
@@ -374,7 +374,7 @@ pub(crate) fn consume(
     heard
 }
 
-/// Has a supplier of each kind send events, and disconnects all; returns when all are sent.
+/// Sends events with a supplier of each kind. Those that are pulled from stay connected.
 pub(crate) fn supply(orb: &Orb, channel_of: &EventChannelRef, base: i32, events: i32) {
     let suppliers = channel_of.default_supplier_admin().unwrap().unwrap();
     let push = |form| {

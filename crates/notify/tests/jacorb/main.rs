@@ -29,7 +29,7 @@ const FILTERED: i32 = 3;
 const OURS: i32 = 200;
 const THEIRS: i32 = 100;
 
-/// What JacORB's service does not do, and why.
+/// Checks that JacORB's service fails, and why.
 const MISSING: [(&str, &str); 8] = [
     ("modify_constraints", "JacORB's filter matches as before"),
     (
@@ -113,14 +113,14 @@ fn gather_theirs(consumers: &mut Process) -> [Vec<i32>; KINDS.len()] {
     got
 }
 
-/// What was seen at one channel: pairs by suppliers and consumers, and checks.
+/// Results of one channel: pairs by suppliers and consumers, and checks.
 struct Seen {
     pairs: Vec<(&'static str, usize)>,
     ended: usize,
     checks: BTreeMap<String, Option<String>>,
 }
 
-/// Each supplier of a channel reaches each consumer, and all consumers hear of the channel's end.
+/// Checks that each supplier of a channel reaches each consumer, and that all consumers hear of the channel's end.
 fn feed_each_other(owner: Owner, jacorb: &JacOrb, orb: &Orb, channel: &EventChannelRef) -> Seen {
     let url = channel.to_ior();
     let checks = match owner {

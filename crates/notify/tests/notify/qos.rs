@@ -17,7 +17,7 @@ use crate::Served;
 use crate::peers::{Heard, PATIENCE, peer};
 use crate::structured::{event, numbers, property};
 
-/// One second, in units of `TimeBase`.
+/// Units of `TimeBase` in a second.
 const SECOND: u64 = 10_000_000;
 
 /// No test lasts that long.

@@ -7,11 +7,13 @@
 //! All that is read is bounded ([`Limits`]), and every error has its line and column ([`Error`], [`Finding`]).
 #![forbid(unsafe_code)]
 
+pub mod check;
 mod described;
 mod document;
 mod element;
 mod finding;
 mod model;
+mod process;
 mod text;
 mod xml;
 
@@ -20,3 +22,4 @@ pub use document::{Document, Format};
 pub use element::Limits;
 pub use finding::{Error, Finding, Place, Severity, Source};
 pub use model::{basic, domain, package, plan, rtcad, value};
+pub use process::{Process, processes};

@@ -1,0 +1,489 @@
+//! Jobs of a plan: for each work that time releases, the tree of all that it sets going.
+
+use std::collections::HashMap;
+
+use oxorb_sched::time::{Nanos, SECOND, Show};
+
+use super::Timing;
+use super::policies::{Accepts, accepts, set_of};
+use crate::finding::{Finding, Place, Severity, Source};
+use crate::model::basic::PortKind;
+use crate::model::plan::{Instance, Plan};
+use crate::model::rtcad::{Attachment, Level, Period, ServerResources, Work};
+
+/// One piece of work within a chain.
+pub(super) struct Job<'p> {
+    /// `instance.port`, or the instance.
+    pub(super) name: String,
+    pub(super) instance: &'p Instance,
+    pub(super) node: usize,
+    /// What sets it going; none: time does.
+    pub(super) parent: Option<usize>,
+    /// Whether its parent waits for it.
+    pub(super) is_call: bool,
+    /// Own time, with calls that run as a part of it.
+    pub(super) wcet: Nanos,
+    /// Of the work that time releases.
+    pub(super) period: Nanos,
+    /// From that release on.
+    pub(super) deadline: Nanos,
+    pub(super) jitter: Nanos,
+    pub(super) blocking: Nanos,
+    /// CORBA priority; none: an ordinary thread, which all others precede.
+    pub(super) priority: Option<i16>,
+    /// Of the message that sets it going.
+    pub(super) delay: Nanos,
+    pub(super) level: Level,
+    pub(super) importance: Level,
+    /// Of the work.
+    pub(super) place: Place,
+}
+
+/// All jobs; parents come before their children.
+pub(super) struct Jobs<'p> {
+    pub(super) jobs: Vec<Job<'p>>,
+    pub(super) nodes: Vec<&'p str>,
+    pub(super) findings: Vec<Finding>,
+}
+
+/// A port of an instance, by index and name.
+type End<'p> = (usize, &'p str);
+
+struct Maker<'p> {
+    plan: &'p Plan,
+    resources: &'p ServerResources,
+    /// By user: the connection, and the provider that it leads to.
+    leads: HashMap<End<'p>, Vec<(usize, End<'p>)>>,
+    /// By instance: sources and receptacles that are connected, in the order of the plan.
+    uses: Vec<Vec<(&'p str, PortKind)>>,
+    nodes: Vec<&'p str>,
+    jobs: Vec<Job<'p>>,
+    /// Ports on the way from the root to the job that is being made.
+    path: Vec<End<'p>>,
+    findings: Vec<Finding>,
+    told: std::collections::HashSet<(usize, String)>,
+    /// By port: how often it is called in a second.
+    rates: HashMap<End<'p>, f64>,
+}
+
+impl<'p> Jobs<'p> {
+    /// Makes the jobs of a plan whose structure and policies are good.
+    pub(super) fn of(
+        plan: &'p Plan,
+        resources: &'p ServerResources,
+    ) -> Result<Jobs<'p>, Vec<Finding>> {
+        let places: HashMap<&str, usize> = plan
+            .instance
+            .iter()
+            .enumerate()
+            .map(|(at, one)| (&*one.id.0, at))
+            .collect();
+        let mut maker = Maker {
+            plan,
+            resources,
+            leads: HashMap::new(),
+            uses: vec![Vec::new(); plan.instance.len()],
+            nodes: plan.nodes(),
+            jobs: Vec::new(),
+            path: Vec::new(),
+            findings: Vec::new(),
+            told: std::collections::HashSet::new(),
+            rates: HashMap::new(),
+        };
+        for (at, connection) in plan.connection.iter().enumerate() {
+            let ends = &connection.internal_endpoint;
+            let end = |index: usize| -> End<'p> {
+                (places[&*ends[index].instance.id], &ends[index].port_name)
+            };
+            let (providers, users): (Vec<usize>, Vec<usize>) =
+                (0..ends.len()).partition(|&index| ends[index].kind.provides());
+            for user in users {
+                let used = (&*ends[user].port_name, ends[user].kind);
+                let known = &mut maker.uses[end(user).0];
+                if !known.contains(&used) {
+                    known.push(used);
+                }
+                let leads = maker.leads.entry(end(user)).or_default();
+                leads.extend(providers.iter().map(|&provider| (at, end(provider))));
+            }
+        }
+        for (at, instance) in plan.instance.iter().enumerate() {
+            let Some(attachment) = resources.attachment(&instance.name) else {
+                continue;
+            };
+            for work in &attachment.work {
+                maker.checked(attachment, work);
+                if work.port.is_none() {
+                    maker.root(at, instance, attachment, work);
+                }
+            }
+        }
+        maker.constraints();
+        let is_wrong = |finding: &Finding| finding.severity == Severity::Error;
+        match maker.findings.iter().any(is_wrong) {
+            true => Err(maker.findings),
+            false => Ok(Jobs {
+                jobs: maker.jobs,
+                nodes: maker.nodes,
+                findings: maker.findings,
+            }),
+        }
+    }
+}
+
+impl<'p> Maker<'p> {
+    fn say(&mut self, finding: Finding) {
+        self.findings.push(finding.within(Source::Rtcad));
+    }
+
+    /// Refuses works that say too much.
+    fn checked(&mut self, attachment: &Attachment, work: &Work) {
+        let name = &attachment.name;
+        if work.port.is_some()
+            && (work.period.is_some() || work.rate_from.is_some() || work.jitter.is_some())
+        {
+            let what = format!(
+                "work of {name:?} at a port has a period, rateFrom or jitter, which its callers give"
+            );
+            self.say(
+                Finding::error(work.place, what)
+                    .cure("leave them out; leastRate and mostRate bound the rate of callers"),
+            );
+        }
+        if work.port.is_none() && (work.least_rate.is_some() || work.most_rate.is_some()) {
+            let what = format!(
+                "work of {name:?} that runs by itself has leastRate or mostRate, which are for ports"
+            );
+            self.say(Finding::error(work.place, what));
+        }
+        if let Some(port) = &work.port {
+            let same = attachment
+                .work
+                .iter()
+                .filter(|other| other.port.as_ref() == Some(port))
+                .count();
+            if same > 1 && self.told.insert((usize::MAX, format!("{name}.{port}"))) {
+                self.say(
+                    Finding::error(work.place, format!("{name}.{port} has {same} works"))
+                        .cure("make them one"),
+                );
+            }
+        }
+    }
+
+    fn root(
+        &mut self,
+        at: usize,
+        instance: &'p Instance,
+        attachment: &'p Attachment,
+        work: &'p Work,
+    ) {
+        let period = match (&work.period, &work.rate_from) {
+            (Some(Period(period)), None) => Ok(*period),
+            (None, Some(attribute)) => rate(instance, attribute),
+            (None, None) => Err(format!(
+                "work of {:?} without a port has neither period nor rateFrom",
+                instance.name
+            )),
+            (Some(_), Some(_)) => Err(format!(
+                "work of {:?} has both period and rateFrom",
+                instance.name
+            )),
+        };
+        let period = match period {
+            Ok(period) => period,
+            Err(what) => {
+                return self.say(
+                    Finding::error(work.place, what)
+                        .cure("say period = \"20 Hz\" or rateFrom = \"attribute\""),
+                );
+            }
+        };
+        self.job(at, attachment, work, None, period, 0);
+    }
+
+    /// Makes a job and all that it sets going.
+    fn job(
+        &mut self,
+        at: usize,
+        attachment: &'p Attachment,
+        work: &'p Work,
+        parent: Option<(usize, bool)>,
+        period: Nanos,
+        delay: Nanos,
+    ) {
+        if self.jobs.len() >= Timing::MOST_JOBS {
+            if self.told.insert((usize::MAX, String::new())) {
+                let what = format!(
+                    "the works of the plan make more than {} jobs, the limit",
+                    Timing::MOST_JOBS
+                );
+                self.say(
+                    Finding::error(work.place, what)
+                        .cure("say which sources a work emits to: emits = [\"ready\"]"),
+                );
+            }
+            return;
+        }
+        let instance = &self.plan.instance[at];
+        let own = accepts(set_of(instance, self.resources), self.resources);
+        let inherited = parent.and_then(|(parent, _)| self.jobs[parent].priority);
+        let priority = match own {
+            Accepts::Declared(priority) => Some(priority),
+            Accepts::Propagated { default, .. } => inherited.or(Some(default)),
+            Accepts::Ordinary(priority) => priority,
+        };
+        let node = instance.node.as_deref().unwrap_or_default();
+        let node = self
+            .nodes
+            .iter()
+            .position(|&known| known == node)
+            .unwrap_or_default();
+        let deadline = work.deadline.map_or(period, |deadline| deadline.0);
+        // A call on the same node at the caller's priority is a part of the caller.
+        let part_of = parent.filter(|&(parent, is_call)| {
+            let caller = &self.jobs[parent];
+            is_call && caller.node == node && caller.priority == priority
+        });
+        let this = match part_of {
+            Some((caller, _)) => {
+                let caller_job = &mut self.jobs[caller];
+                caller_job.wcet = caller_job.wcet.saturating_add(work.wcet.0);
+                caller_job.deadline = caller_job.deadline.min(deadline);
+                caller_job.blocking = caller_job
+                    .blocking
+                    .max(work.blocking.map_or(0, |time| time.0));
+                caller
+            }
+            None => {
+                self.jobs.push(Job {
+                    name: match &work.port {
+                        Some(port) => format!("{}.{port}", instance.name),
+                        None => instance.name.clone(),
+                    },
+                    instance,
+                    node,
+                    parent: parent.map(|(parent, _)| parent),
+                    is_call: parent.is_some_and(|(_, is_call)| is_call),
+                    wcet: work.wcet.0,
+                    period,
+                    deadline,
+                    jitter: work.jitter.map_or(0, |time| time.0),
+                    blocking: work.blocking.map_or(0, |time| time.0),
+                    priority,
+                    delay,
+                    level: attachment.criticality.unwrap_or(Level::Low),
+                    importance: attachment.importance.unwrap_or(Level::Low),
+                    place: work.place,
+                });
+                self.jobs.len() - 1
+            }
+        };
+        self.follow(at, instance, work, this, period);
+    }
+
+    fn follow(
+        &mut self,
+        at: usize,
+        instance: &'p Instance,
+        work: &'p Work,
+        this: usize,
+        period: Nanos,
+    ) {
+        let is_called = work.port.as_deref().is_some_and(|port| {
+            // Ports that nobody is connected to as events are facets, or not reached at all.
+            !self
+                .plan
+                .connection
+                .iter()
+                .flat_map(|one| &one.internal_endpoint)
+                .any(|end| {
+                    end.kind == PortKind::EventConsumer
+                        && end.port_name == port
+                        && end.instance.id == instance.id.0
+                })
+        });
+        let connected = self.uses[at].clone();
+        for (said, is_event) in [(&work.emits, true), (&work.calls, false)] {
+            let of_kind = connected
+                .iter()
+                .filter(|(_, kind)| kind.is_event() == is_event);
+            let ports: Vec<&'p str> = match said.as_slice() {
+                [] if is_called => Vec::new(),
+                [] => of_kind.map(|(port, _)| *port).collect(),
+                [none] if none == "none" => Vec::new(),
+                listed => {
+                    let known: Vec<&'p str> = of_kind.map(|(port, _)| *port).collect();
+                    for port in listed.iter().filter(|port| !known.contains(&&***port)) {
+                        let kind = if is_event {
+                            "a connected source of events"
+                        } else {
+                            "a connected receptacle"
+                        };
+                        let what =
+                            format!("{:?} has no port {port:?} that is {kind}", instance.name);
+                        self.say(
+                            Finding::error(work.place, what).cure(format!("it has {known:?}")),
+                        );
+                    }
+                    let listed = listed
+                        .iter()
+                        .filter_map(|port| known.iter().find(|known| *known == port));
+                    listed.copied().collect()
+                }
+            };
+            for port in ports {
+                for (connection, to) in self.leads.get(&(at, port)).cloned().unwrap_or_default() {
+                    self.step(connection, to, this, !is_event, period);
+                }
+            }
+        }
+    }
+
+    /// Goes over one connection.
+    fn step(&mut self, connection: usize, to: End<'p>, from: usize, is_call: bool, period: Nanos) {
+        let connection = &self.plan.connection[connection];
+        let target = &self.plan.instance[to.0];
+        *self.rates.entry(to).or_default() += SECOND as f64 / period as f64;
+        if self.path.contains(&to) {
+            let names = self
+                .path
+                .iter()
+                .chain([&to])
+                .map(|(at, port)| format!("{}.{port}", self.plan.instance[*at].name));
+            let what = format!(
+                "connections make a ring: {}",
+                names.collect::<Vec<_>>().join(" -> ")
+            );
+            let cure = "say with emits and calls what a work sets going, or take one of the connections away";
+            if self.told.insert((to.0, format!("ring {}", to.1))) {
+                self.findings
+                    .push(Finding::error(connection.place, what).cure(cure));
+            }
+            return;
+        }
+        let attachment = self.resources.attachment(&target.name);
+        let work = attachment.and_then(|one| {
+            Some((
+                one,
+                one.work
+                    .iter()
+                    .find(|work| work.port.as_deref() == Some(to.1))?,
+            ))
+        });
+        let Some((attachment, work)) = work else {
+            if self.told.insert((to.0, to.1.to_owned())) {
+                let place = attachment
+                    .map(|attachment| attachment.place)
+                    .unwrap_or_default();
+                let what = format!(
+                    "nothing says how long {}.{} takes, which {} sets going",
+                    target.name, to.1, self.jobs[from].name
+                );
+                let cure = format!(
+                    "add work = [{{ port = {:?}, wcet = \"...\" }}] to instance {:?}",
+                    to.1, target.name
+                );
+                self.say(Finding::error(place, what).cure(cure));
+            }
+            return;
+        };
+        let crosses = self.nodes.get(self.jobs[from].node).copied() != target.node.as_deref();
+        let said = self
+            .resources
+            .connection
+            .iter()
+            .find(|timing| timing.name == connection.name);
+        if crosses
+            && said.is_none()
+            && self
+                .told
+                .insert((usize::MAX, format!("delay {}", connection.name)))
+        {
+            let what = format!(
+                "connection {:?} crosses nodes, and its messages are taken to be there at once",
+                connection.name
+            );
+            let cure = format!(
+                "add [[connection]] name = {:?}, delay = \"...\"",
+                connection.name
+            );
+            self.say(Finding::warning(Place::default(), what).cure(cure));
+        }
+        let delay = said.filter(|_| crosses).map_or(0, |timing| timing.delay.0);
+        self.path.push(to);
+        self.job(to.0, attachment, work, Some((from, is_call)), period, delay);
+        self.path.pop();
+    }
+
+    /// Checks rates that ports demand beside those that callers have.
+    fn constraints(&mut self) {
+        let mut findings = Vec::new();
+        for (at, instance) in self.plan.instance.iter().enumerate() {
+            let Some(attachment) = self.resources.attachment(&instance.name) else {
+                continue;
+            };
+            for work in &attachment.work {
+                let Some(port) = &work.port else { continue };
+                let rate = self.rates.get(&(at, port)).copied().unwrap_or(0.0);
+                let hertz = |period: Period| SECOND as f64 / period.0 as f64;
+                let name = format!("{}.{port}", instance.name);
+                if rate == 0.0 {
+                    let what = format!(
+                        "nothing calls {name}, so its {} count nowhere",
+                        Show(work.wcet.0)
+                    );
+                    findings.push(Finding::warning(work.place, what));
+                }
+                if let Some(least) = work
+                    .least_rate
+                    .map(hertz)
+                    .filter(|least| rate < least * (1.0 - 1e-6))
+                {
+                    let what = format!(
+                        "{name} has to be called {least:.3} times a second at least, and is called {rate:.3} times"
+                    );
+                    findings.push(
+                        Finding::error(work.place, what)
+                            .cure("raise the rate of what calls it, or connect it"),
+                    );
+                }
+                if let Some(most) = work
+                    .most_rate
+                    .map(hertz)
+                    .filter(|most| rate > most * (1.0 + 1e-6))
+                {
+                    let what = format!(
+                        "{name} may be called {most:.3} times a second, and is called {rate:.3} times"
+                    );
+                    findings.push(
+                        Finding::error(work.place, what).cure("lower the rate of what calls it"),
+                    );
+                }
+            }
+        }
+        findings.into_iter().for_each(|finding| self.say(finding));
+    }
+}
+
+/// Returns the period of the rate that an attribute holds.
+fn rate(instance: &Instance, attribute: &str) -> Result<Nanos, String> {
+    let property = instance.property(attribute);
+    let property = property.ok_or_else(|| {
+        format!(
+            "the plan gives {:?} no attribute {attribute:?} for its rate",
+            instance.name
+        )
+    })?;
+    let hertz = property
+        .value
+        .as_number()
+        .filter(|hertz| *hertz >= 1e-6 && *hertz <= SECOND as f64);
+    match hertz {
+        Some(hertz) => Ok((SECOND as f64 / hertz) as Nanos),
+        None => Err(format!(
+            "attribute {attribute:?} of {:?} is no rate in Hz above 0",
+            instance.name
+        )),
+    }
+}

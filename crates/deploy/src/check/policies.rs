@@ -1,0 +1,495 @@
+//! Policies of a document of real-time resources: each set makes sense, and both ends of a connection go together.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use crate::finding::{Finding, Place, Severity, Source};
+use crate::model::plan::{Instance, Plan};
+use crate::model::rtcad::{
+    Attachment, ConnectionBands, Lane, OrbConfigs, PolicySet, PriorityModelKind, ServerResources,
+    TextRef, Threadpool, ThreadpoolWithLanes,
+};
+
+/// Property of a deployed resource that names the policies of an instance.
+const INSTANCE_POLICY: &str = "CIAO:InstancePolicy";
+
+pub(super) fn check(plan: &Plan, resources: &ServerResources) -> Vec<Finding> {
+    let configs = resources.orb_configs.clone().unwrap_or_default();
+    let mut checked = Checked::of(&configs);
+    for set in &configs.policy_set {
+        checked.set(set);
+    }
+    checked.attachments(plan, resources);
+    let is_wrong = |finding: &Finding| finding.severity == Severity::Error;
+    if !checked.findings.iter().any(is_wrong) {
+        checked.connections(plan, resources);
+    }
+    let Checked {
+        findings, in_plan, ..
+    } = checked;
+    let findings = findings
+        .into_iter()
+        .map(|finding| finding.within(Source::Rtcad));
+    findings.chain(in_plan).collect()
+}
+
+/// Returns the policy set of an instance: that of its attachment, else that of its deployed resource.
+pub(super) fn set_of<'r>(
+    instance: &Instance,
+    resources: &'r ServerResources,
+) -> Option<&'r PolicySet> {
+    let attached = resources
+        .attachment(&instance.name)
+        .and_then(|attachment| attachment.policy_set.as_ref());
+    match attached {
+        Some(to) => resources.policy_set(&to.id),
+        None => resources.policy_set(deployed_policy(instance)?.0),
+    }
+}
+
+/// The policy set that a plan itself names, as CIAO's plans do.
+fn deployed_policy(instance: &Instance) -> Option<(&str, Place)> {
+    let properties = instance
+        .deployed_resource
+        .iter()
+        .flat_map(|resource| &resource.property);
+    let found = properties
+        .into_iter()
+        .find(|property| property.name == INSTANCE_POLICY)?;
+    Some((found.value.as_text()?, found.place))
+}
+
+/// Priorities at which an instance accepts requests.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Accepts {
+    /// One of its own, whatever the client's.
+    Declared(i16),
+    /// The client's; with lanes, those only.
+    Propagated {
+        default: i16,
+        lanes: Option<Vec<i16>>,
+    },
+    /// No priority: an ordinary server.
+    Ordinary(Option<i16>),
+}
+
+/// Returns the priorities of a policy set.
+pub(super) fn accepts(set: Option<&PolicySet>, resources: &ServerResources) -> Accepts {
+    let pools = resources
+        .orb_configs
+        .as_ref()
+        .and_then(|configs| configs.resources.as_ref());
+    let pool = set.and_then(|set| set.threadpool.as_ref());
+    let lanes = pool.zip(pools).and_then(|(to, pools)| {
+        let found = pools
+            .threadpool_with_lanes
+            .iter()
+            .find(|pool| pool.id.0 == to.id)?;
+        Some(found.lane.iter().map(|lane| lane.priority.0).collect())
+    });
+    match set.and_then(|set| set.priority_model.as_ref()) {
+        Some(model) if model.priority_model == PriorityModelKind::ServerDeclared => {
+            Accepts::Declared(model.server_priority.0)
+        }
+        Some(model) => Accepts::Propagated {
+            default: model.server_priority.0,
+            lanes,
+        },
+        None => {
+            let plain = pool
+                .zip(pools)
+                .and_then(|(to, pools)| pools.threadpool.iter().find(|pool| pool.id.0 == to.id));
+            Accepts::Ordinary(plain.map(|pool| pool.default_priority.0))
+        }
+    }
+}
+
+struct Checked<'c> {
+    pools: HashMap<&'c str, &'c Threadpool>,
+    laned: HashMap<&'c str, &'c ThreadpoolWithLanes>,
+    bands: HashMap<&'c str, &'c ConnectionBands>,
+    sets: HashMap<&'c str, &'c PolicySet>,
+    findings: Vec<Finding>,
+    /// Those whose places are in the plan.
+    in_plan: Vec<Finding>,
+}
+
+impl<'c> Checked<'c> {
+    fn of(configs: &'c OrbConfigs) -> Checked<'c> {
+        let mut checked = Checked {
+            pools: HashMap::new(),
+            laned: HashMap::new(),
+            bands: HashMap::new(),
+            sets: HashMap::new(),
+            findings: Vec::new(),
+            in_plan: Vec::new(),
+        };
+        let mut ids: HashMap<&str, Place> = HashMap::new();
+        let mut declare = |id: &'c str, place: Place, findings: &mut Vec<Finding>| {
+            if let Some(first) = ids.insert(id, place) {
+                findings.push(Finding::error(
+                    place,
+                    format!("id {id:?} is there twice, first at {first}"),
+                ));
+            }
+        };
+        if let Some(resources) = &configs.resources {
+            for pool in &resources.threadpool {
+                declare(&pool.id.0, pool.place, &mut checked.findings);
+                checked.pools.insert(&pool.id.0, pool);
+                let threads = pool.static_threads.saturating_add(pool.dynamic_threads);
+                checked.threads(&pool.id.0, threads, pool.place);
+                checked.buffering(
+                    &pool.id.0,
+                    pool.allow_request_buffering,
+                    pool.max_buffered_requests,
+                    pool.place,
+                );
+            }
+            for pool in &resources.threadpool_with_lanes {
+                declare(&pool.id.0, pool.place, &mut checked.findings);
+                checked.laned.insert(&pool.id.0, pool);
+                checked.lanes(pool);
+                checked.buffering(
+                    &pool.id.0,
+                    pool.allow_request_buffering,
+                    pool.max_buffered_requests,
+                    pool.place,
+                );
+            }
+            for bands in &resources.connection_bands {
+                declare(&bands.id.0, bands.place, &mut checked.findings);
+                checked.bands.insert(&bands.id.0, bands);
+                checked.banded(bands);
+            }
+        }
+        for set in &configs.policy_set {
+            declare(&set.id.0, set.place, &mut checked.findings);
+            checked.sets.insert(&set.id.0, set);
+        }
+        checked
+    }
+
+    fn wrong(&mut self, place: Place, what: String, cure: &str) {
+        self.findings.push(Finding::error(place, what).cure(cure));
+    }
+
+    fn threads(&mut self, id: &str, threads: u32, place: Place) {
+        if threads == 0 {
+            self.wrong(
+                place,
+                format!("pool {id:?} has no threads"),
+                "give it static_threads of 1 at least",
+            );
+        }
+    }
+
+    fn buffering(&mut self, id: &str, allowed: bool, most: u32, place: Place) {
+        if !allowed && most > 0 {
+            let what = format!("pool {id:?} lets no request wait, and {most} may wait");
+            self.findings.push(
+                Finding::warning(place, what)
+                    .cure("set allow_request_buffering, or max_buffered_requests to 0"),
+            );
+        }
+    }
+
+    fn lanes(&mut self, pool: &ThreadpoolWithLanes) {
+        if pool.lane.is_empty() {
+            self.wrong(
+                pool.place,
+                format!("pool {:?} has no lane", pool.id.0),
+                "give it one, or use a threadpool",
+            );
+        }
+        let mut seen = HashSet::new();
+        for Lane {
+            static_threads,
+            dynamic_threads,
+            priority,
+            place,
+        } in &pool.lane
+        {
+            let name = format!("{} at priority {}", pool.id.0, priority.0);
+            self.threads(
+                &name,
+                static_threads.saturating_add(*dynamic_threads),
+                *place,
+            );
+            if !seen.insert(priority.0) {
+                let what = format!(
+                    "pool {:?} has two lanes of priority {}",
+                    pool.id.0, priority.0
+                );
+                self.wrong(*place, what, "make them one");
+            }
+        }
+    }
+
+    fn banded(&mut self, bands: &ConnectionBands) {
+        if bands.band.is_empty() {
+            self.wrong(
+                bands.place,
+                format!("{:?} has no band", bands.id.0),
+                "give it one",
+            );
+        }
+        let mut taken: BTreeMap<i16, i16> = BTreeMap::new();
+        for band in &bands.band {
+            let (low, high) = (band.low.0, band.high.0);
+            if low > high {
+                self.wrong(
+                    band.place,
+                    format!("a band from {low} to {high} is empty"),
+                    "exchange low and high",
+                );
+            } else if let Some((other, end)) = taken
+                .range(..=high)
+                .next_back()
+                .filter(|(_, end)| **end >= low)
+            {
+                let what = format!("bands {low} to {high} and {other} to {end} overlap");
+                self.wrong(band.place, what, "a priority has one connection");
+            } else {
+                taken.insert(low, high);
+            }
+        }
+    }
+
+    fn set(&mut self, set: &PolicySet) {
+        let id = &set.id.0;
+        let pool = set.threadpool.as_ref();
+        if let Some(to) =
+            pool.filter(|to| !self.pools.contains_key(&*to.id) && !self.laned.contains_key(&*to.id))
+        {
+            self.wrong(
+                to.place,
+                format!(
+                    "policy set {id:?} is about pool {:?}, which is not there",
+                    to.id
+                ),
+                "declare it in resources",
+            );
+        }
+        let lanes = pool
+            .and_then(|to| self.laned.get(&*to.id))
+            .map(|pool| pool.lane.iter().map(|lane| lane.priority.0));
+        let lanes: Option<Vec<i16>> = lanes.map(Iterator::collect);
+        let model = set.priority_model.as_ref();
+        let declared =
+            model.filter(|model| model.priority_model == PriorityModelKind::ServerDeclared);
+        if let (Some(model), Some(lanes)) = (declared, &lanes)
+            && !lanes.contains(&model.server_priority.0)
+        {
+            let what = format!(
+                "policy set {id:?} declares priority {}, and its pool has no lane of it, only {lanes:?}",
+                model.server_priority.0
+            );
+            self.wrong(
+                model.place,
+                what,
+                "add a lane of that priority, or declare one of those",
+            );
+        }
+        if model.is_none() && lanes.is_some() {
+            let what = format!("policy set {id:?} has lanes and no priority model");
+            self.wrong(
+                set.place,
+                what,
+                "add a priorityModel, which says the lane of a request",
+            );
+        }
+        let Some(to) = &set.priority_banded_connection else {
+            return;
+        };
+        let Some(bands) = self.bands.get(&*to.id) else {
+            self.wrong(
+                to.place,
+                format!(
+                    "policy set {id:?} is about bands {:?}, which are not there",
+                    to.id
+                ),
+                "declare them in resources",
+            );
+            return;
+        };
+        let inside = |priority: i16| {
+            bands
+                .band
+                .iter()
+                .any(|band| (band.low.0..=band.high.0).contains(&priority))
+        };
+        let asked: Vec<i16> = match (declared, lanes) {
+            (Some(model), _) => vec![model.server_priority.0],
+            (None, lanes) => lanes.unwrap_or_default(),
+        };
+        for priority in asked.into_iter().filter(|&priority| !inside(priority)) {
+            let what = format!(
+                "priority {priority} of policy set {id:?} is in no band of {:?}",
+                to.id
+            );
+            self.wrong(
+                to.place,
+                what,
+                "add a band that holds it: a client opens connections for bands alone",
+            );
+        }
+    }
+
+    fn attachments(&mut self, plan: &Plan, resources: &ServerResources) {
+        let mut seen: HashMap<&str, Place> = HashMap::new();
+        let mut used: HashSet<String> = HashSet::new();
+        for Attachment {
+            name,
+            policy_set,
+            receptacle_policy,
+            place,
+            ..
+        } in &resources.instance
+        {
+            if let Some(first) = seen.insert(name, *place) {
+                self.wrong(
+                    *place,
+                    format!("instance {name:?} is there twice, first at {first}"),
+                    "make them one",
+                );
+            }
+            if !plan.instance.iter().any(|instance| instance.name == *name) {
+                let names: Vec<&str> = plan
+                    .instance
+                    .iter()
+                    .map(|instance| &*instance.name)
+                    .collect();
+                self.wrong(
+                    *place,
+                    format!("the plan has no instance {name:?}"),
+                    &format!("it has {}", names.join(", ")),
+                );
+            }
+            for TextRef { id, place } in policy_set.iter().chain(receptacle_policy) {
+                used.insert(id.clone());
+                if !self.sets.contains_key(&**id) {
+                    self.wrong(
+                        *place,
+                        format!("instance {name:?} is about policy set {id:?}, which is not there"),
+                        "declare it in orbConfigs",
+                    );
+                }
+            }
+        }
+        for instance in &plan.instance {
+            let Some((id, place)) = deployed_policy(instance) else {
+                continue;
+            };
+            used.insert(id.to_owned());
+            if !self.sets.contains_key(id) {
+                let what = format!(
+                    "instance {:?} is about policy set {id:?}, which the resources do not have",
+                    instance.name
+                );
+                self.in_plan.push(Finding::error(place, what));
+            }
+        }
+        for connection in &resources.connection {
+            if !plan
+                .connection
+                .iter()
+                .any(|known| known.name == connection.name)
+            {
+                self.wrong(
+                    connection.place,
+                    format!("the plan has no connection {:?}", connection.name),
+                    "use its name in the plan",
+                );
+            }
+        }
+        for (id, set) in &self.sets {
+            if !used.contains(*id) {
+                self.findings.push(Finding::warning(
+                    set.place,
+                    format!("no instance uses policy set {id:?}"),
+                ));
+            }
+        }
+    }
+
+    /// Checks that what clients ask for is what servers have.
+    fn connections(&mut self, plan: &Plan, resources: &ServerResources) {
+        let instances: HashMap<&str, &Instance> =
+            plan.instance.iter().map(|one| (&*one.id.0, one)).collect();
+        let of = |id: &str| {
+            instances
+                .get(id)
+                .map(|instance| (*instance, accepts(set_of(instance, resources), resources)))
+        };
+        for connection in &plan.connection {
+            let (providers, users): (Vec<_>, Vec<_>) = connection
+                .internal_endpoint
+                .iter()
+                .partition(|end| end.kind.provides());
+            for (user, provider) in users
+                .iter()
+                .flat_map(|user| providers.iter().map(move |provider| (user, provider)))
+            {
+                let (Some((client, own)), Some((server, theirs))) =
+                    (of(&user.instance.id), of(&provider.instance.id))
+                else {
+                    continue;
+                };
+                let own = match own {
+                    Accepts::Declared(priority) | Accepts::Ordinary(Some(priority)) => {
+                        Some(priority)
+                    }
+                    Accepts::Propagated { .. } | Accepts::Ordinary(None) => None,
+                };
+                if let (
+                    Some(priority),
+                    Accepts::Propagated {
+                        lanes: Some(lanes), ..
+                    },
+                ) = (own, &theirs)
+                    && !lanes.contains(&priority)
+                {
+                    let what = format!(
+                        "{:?} calls {:?} at priority {priority}, which takes the caller's priority and has lanes {lanes:?} only",
+                        client.name, server.name
+                    );
+                    let place = resources
+                        .attachment(&server.name)
+                        .map(|attachment| attachment.place)
+                        .unwrap_or_default();
+                    self.wrong(
+                        place,
+                        what,
+                        "add a lane of that priority, or let the server declare its own",
+                    );
+                }
+                let bands = resources
+                    .attachment(&client.name)
+                    .and_then(|attachment| attachment.receptacle_policy.as_ref());
+                let bands = bands.and_then(|to| {
+                    resources
+                        .policy_set(&to.id)?
+                        .priority_banded_connection
+                        .as_ref()
+                });
+                let bands = bands.and_then(|to| self.bands.get(&*to.id));
+                let asked = match theirs {
+                    Accepts::Declared(priority) => Some(priority),
+                    _ => own,
+                };
+                if let (Some(bands), Some(priority)) = (bands, asked)
+                    && !bands
+                        .band
+                        .iter()
+                        .any(|band| (band.low.0..=band.high.0).contains(&priority))
+                {
+                    let what = format!(
+                        "{:?} calls {:?} at priority {priority}, which is in no band of {:?}",
+                        client.name, server.name, bands.id.0
+                    );
+                    self.wrong(bands.place, what, "add a band that holds it");
+                }
+            }
+        }
+    }
+}

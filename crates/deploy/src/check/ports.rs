@@ -1,0 +1,201 @@
+//! Ports of plans beside those of IDL: they exist, are of the kind, and both ends are of one type.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use crate::finding::Finding;
+use crate::model::basic::{PortKind, Property};
+use crate::model::plan::{Endpoint, Implementation, Instance, Plan};
+use crate::model::value::{Basic, Type};
+
+/// A port of a type of components.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Port {
+    /// Its kind.
+    pub kind: PortKind,
+    /// The type that a facet has, a receptacle wants, or events are of, as a scoped name.
+    pub type_name: String,
+    /// All types that something of this type is, itself included.
+    pub is_also: BTreeSet<String>,
+}
+
+/// A type of components, inherited ports included.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ComponentType {
+    /// Ports by name.
+    pub ports: BTreeMap<String, Port>,
+    /// Attributes that can be set; the basic type of those that have one.
+    pub attributes: BTreeMap<String, Option<Basic>>,
+}
+
+/// Types of components by their scoped names.
+pub type Components = BTreeMap<String, ComponentType>;
+
+/// Property of an implementation that names its type of components.
+const TYPE: &str = "component type";
+
+/// Property of an implementation that names its entry point, from which the type follows: `create_Module_Name_Impl`.
+const FACTORY: &str = "component factory";
+
+pub(super) fn check(plan: &Plan, components: &Components) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let implementations: HashMap<&str, &Implementation> = plan
+        .implementation
+        .iter()
+        .map(|it| (&*it.id.0, it))
+        .collect();
+    let mut types: HashMap<&str, (&Instance, &ComponentType)> = HashMap::new();
+    for instance in &plan.instance {
+        let implementation = implementations.get(&*instance.implementation.id);
+        match implementation.map_or(Ok(None), |it| type_of(it, components)) {
+            Err(finding) => findings.push(finding),
+            Ok(Some((name, found))) => {
+                types.insert(&instance.id.0, (instance, found));
+                findings.extend(attributes(instance, name, found));
+            }
+            Ok(None) => {
+                let what = format!(
+                    "the component type of instance {:?} is not known, so its ports are not checked",
+                    instance.name
+                );
+                let cure = format!("give its implementation the execParameter {TYPE:?}");
+                findings.push(Finding::warning(instance.place, what).cure(cure));
+            }
+        }
+    }
+    for connection in &plan.connection {
+        let mut ends: Vec<(&Endpoint, String, &Port)> = Vec::new();
+        for end in &connection.internal_endpoint {
+            let Some((instance, found)) = types.get(&*end.instance.id) else {
+                continue;
+            };
+            let full = format!("{}.{}", instance.name, end.port_name);
+            match found.ports.get(&end.port_name) {
+                None => {
+                    let what = format!("{:?} has no port {:?}", instance.name, end.port_name);
+                    let ports: Vec<&str> = found.ports.keys().map(String::as_str).collect();
+                    findings.push(
+                        Finding::error(end.place, what)
+                            .cure(format!("it has {}", ports.join(", "))),
+                    );
+                }
+                Some(port) if port.kind != end.kind => {
+                    let what = format!(
+                        "{full} is a {} in IDL, and a {} here",
+                        port.kind.text(),
+                        end.kind.text()
+                    );
+                    findings.push(Finding::error(end.place, what));
+                }
+                Some(port) => ends.push((end, full, port)),
+            }
+        }
+        let (providers, users): (Vec<_>, Vec<_>) = ends
+            .into_iter()
+            .partition(|(_, _, port)| port.kind.provides());
+        for (user, user_name, wants) in &users {
+            for (_, provider_name, has) in &providers {
+                // A facet has to be all that the receptacle wants; an event all that the sink wants.
+                let (given, wanted) = if wants.kind.is_event() {
+                    (wants, has)
+                } else {
+                    (has, wants)
+                };
+                if !given.is_also.contains(&wanted.type_name) && wanted.type_name != "Object" {
+                    let what = format!(
+                        "{user_name} is of type {}, and {provider_name} of type {}",
+                        wants.type_name, has.type_name
+                    );
+                    findings
+                        .push(Finding::error(user.place, what).cure("connect ports of one type"));
+                }
+            }
+        }
+    }
+    findings
+}
+
+type Found<'c> = Option<(&'c str, &'c ComponentType)>;
+
+fn type_of<'c>(
+    implementation: &Implementation,
+    components: &'c Components,
+) -> Result<Found<'c>, Finding> {
+    let said = |name: &str| {
+        let found = implementation
+            .exec_parameter
+            .iter()
+            .find(|property| property.name == name);
+        found.and_then(|property| Some((property, property.value.as_text()?)))
+    };
+    if let Some((property, name)) = said(TYPE) {
+        let plain = name
+            .strip_prefix("IDL:")
+            .and_then(|id| id.rsplit_once(':'))
+            .map(|(path, _)| path.replace('/', "::"));
+        let plain = plain.unwrap_or_else(|| name.trim_start_matches("::").to_owned());
+        return match components.get_key_value(&plain) {
+            Some((name, found)) => Ok(Some((name, found))),
+            None => {
+                let known: Vec<&str> = components.keys().map(String::as_str).collect();
+                let what = format!("IDL has no component {plain:?}");
+                Err(Finding::error(property.place, what)
+                    .cure(format!("it has {}", known.join(", "))))
+            }
+        };
+    }
+    let Some((_, factory)) = said(FACTORY) else {
+        return Ok(None);
+    };
+    let flat = factory
+        .strip_prefix("create_")
+        .and_then(|rest| rest.strip_suffix("_Impl"));
+    let mut found = components
+        .iter()
+        .filter(|(name, _)| Some(&*name.replace("::", "_")) == flat);
+    Ok(match (found.next(), found.next()) {
+        (Some((name, found)), None) => Some((name, found)),
+        _ => None,
+    })
+}
+
+fn attributes(instance: &Instance, type_name: &str, found: &ComponentType) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    // Settings of engines have dots; CIAO's oldest one has none.
+    let is_setting =
+        |property: &Property| property.name.contains('.') || property.name == "ComponentIOR";
+    for property in instance
+        .config_property
+        .iter()
+        .filter(|property| !is_setting(property))
+    {
+        match found.attributes.get(&property.name) {
+            None => {
+                let what = format!(
+                    "{:?} has no attribute {:?} that can be set",
+                    instance.name, property.name
+                );
+                let known: Vec<&str> = found.attributes.keys().map(String::as_str).collect();
+                let cure = format!(
+                    "{type_name} has {}",
+                    if known.is_empty() {
+                        "none".into()
+                    } else {
+                        known.join(", ")
+                    }
+                );
+                findings.push(Finding::error(property.place, what).cure(cure));
+            }
+            Some(Some(wanted)) if property.value.kind != Type::Basic(*wanted) => {
+                let what = format!(
+                    "attribute {:?} of {type_name} is of type {}",
+                    property.name,
+                    wanted.name()
+                );
+                let cure = format!("write {{ {} = ... }}", wanted.name());
+                findings.push(Finding::error(property.place, what).cure(cure));
+            }
+            Some(_) => {}
+        }
+    }
+    findings
+}

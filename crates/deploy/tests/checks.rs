@@ -1,0 +1,510 @@
+//! Checks of the avionics display: structure, policies, rates, response times, and priorities chosen (A19.6 to A19.14).
+
+use oxorb_deploy::basic::PortKind;
+use oxorb_deploy::check::{ComponentType, Components, Input, Port, Report, assign, check};
+use oxorb_deploy::domain::Domain;
+use oxorb_deploy::plan::Plan;
+use oxorb_deploy::rtcad::ServerResources;
+use oxorb_deploy::value::Basic;
+use oxorb_deploy::{Document, Format, Limits, Severity};
+
+fn text(name: &str) -> String {
+    let path = format!("{}/tests/plans/{name}", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read_to_string(path).expect("the file is there")
+}
+
+/// Replaces the first of a text, which has to be there.
+fn swap(text: &str, from: &str, to: &str) -> String {
+    assert!(text.contains(from), "no {from:?}");
+    text.replacen(from, to, 1)
+}
+
+fn toml(text: &str) -> Document {
+    Document::read(text, Format::Toml, &Limits::default())
+        .unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+fn plan(text: &str) -> Plan {
+    toml(text).into_plan().unwrap()
+}
+
+fn resources(text: &str) -> ServerResources {
+    toml(text).into_resources().unwrap()
+}
+
+fn domain() -> Domain {
+    toml(&text("domain.toml")).into_domain().unwrap()
+}
+
+/// What `avionics.idl` declares.
+fn components() -> Components {
+    let port = |kind, name: &str| Port {
+        kind,
+        type_name: name.into(),
+        is_also: [name.to_owned()].into(),
+    };
+    let component =
+        |ports: &[(&str, PortKind, &str)], attributes: &[(&str, Basic)]| ComponentType {
+            ports: ports
+                .iter()
+                .map(|(name, kind, of)| ((*name).to_owned(), port(*kind, of)))
+                .collect(),
+            attributes: attributes
+                .iter()
+                .map(|(name, basic)| ((*name).to_owned(), Some(*basic)))
+                .collect(),
+        };
+    use PortKind::{EventConsumer, EventPublisher, Facet, SimplexReceptacle};
+    [
+        (
+            "Avionics::RateGenerator",
+            component(
+                &[("pulse", EventPublisher, "Avionics::Tick")],
+                &[("hertz", Basic::ULong)],
+            ),
+        ),
+        (
+            "Avionics::Sensor",
+            component(
+                &[
+                    ("refresh", EventConsumer, "Avionics::Tick"),
+                    ("ready", EventPublisher, "Avionics::Tick"),
+                    ("location", Facet, "Avionics::Location"),
+                ],
+                &[],
+            ),
+        ),
+        (
+            "Avionics::Display",
+            component(
+                &[
+                    ("update", EventConsumer, "Avionics::Tick"),
+                    ("source", SimplexReceptacle, "Avionics::Location"),
+                ],
+                &[("title", Basic::String)],
+            ),
+        ),
+    ]
+    .map(|(name, found)| (name.to_owned(), found))
+    .into()
+}
+
+fn checked(plan_text: &str, resources_text: Option<&str>) -> Report {
+    let plan = plan(plan_text);
+    let resources = resources_text.map(resources);
+    check(&Input {
+        plan: &plan,
+        resources: resources.as_ref(),
+        domain: Some(&domain()),
+        components: Some(&components()),
+    })
+}
+
+fn told(report: &Report) -> String {
+    let lines: Vec<String> = report.findings.iter().map(ToString::to_string).collect();
+    lines.join("\n")
+}
+
+#[test]
+fn both_plans_are_good() {
+    for name in ["avionics.toml", "collision.toml"] {
+        let report = checked(&text(name), None);
+        assert_eq!(told(&report), "", "{name}");
+        assert!(report.timing.is_none());
+    }
+}
+
+#[test]
+fn structure_is_checked_with_places() {
+    let base = text("collision.toml");
+    let cases = [
+        (
+            "node = \"cockpit\"\n",
+            "",
+            "instance \"rate\" is on no node; give it a node",
+        ),
+        (
+            "node = \"cockpit\"",
+            "node = \"cargo\"",
+            "is on node \"cargo\", which the domain does not have; it has cockpit, nose",
+        ),
+        (
+            "location = \"libavionics.so\"\n",
+            "",
+            "artifact \"avionics\" is found nowhere",
+        ),
+        (
+            "EventConsumer = \"gps.refresh\"",
+            "Facet = \"gps.location\"",
+            "joins rate.pulse, a EventPublisher, with gps.location, a Facet",
+        ),
+        (
+            "EventConsumer = \"gps.refresh\"\n",
+            "",
+            "connection \"pulse\" has less than two ends",
+        ),
+        (
+            "EventConsumer = \"gps.refresh\"",
+            "EventPublisher = \"gps.ready\"",
+            "no well-formed TOML",
+        ),
+        (
+            "EventConsumer = \"gps.refresh\"",
+            "EventConsumer = \"gps.refreshed\"",
+            "\"gps\" has no port \"refreshed\"; it has location, ready, refresh",
+        ),
+        (
+            "Facet = \"gps.location\"",
+            "Facet = \"gps.refresh\"",
+            "gps.refresh is a Facet here and a EventConsumer elsewhere",
+        ),
+        (
+            "title = \"navigation\"",
+            "title = 3",
+            "attribute \"title\" of Avionics::Display is of type string",
+        ),
+        (
+            "title = \"navigation\"",
+            "tilte = \"navigation\"",
+            "\"navigation\" has no attribute \"tilte\" that can be set",
+        ),
+        (
+            "name = \"obstacle ready\"",
+            "name = \"position ready\"",
+            "connection \"position ready\" is there twice",
+        ),
+        (
+            "\"component type\" = \"Avionics::Sensor\"",
+            "\"component type\" = \"Avionics::Sensors\"",
+            "IDL has no component \"Avionics::Sensors\"",
+        ),
+        (
+            "[[artifact]]",
+            "[[connection]]\nname = \"again\"\nSimplexReceptacle = \"navigation.source\"\nFacet = \"radar.location\"\n[[artifact]]",
+            "navigation.source takes one connection, and \"position\" and \"again\" are two",
+        ),
+        (
+            "[[artifact]]",
+            "[[localityConstraint]]\nconstraint = \"SameProcess\"\nconstrainedInstance = [\"rate\", \"gps\"]\n\
+             [[localityConstraint]]\nconstraint = \"DifferentProcess\"\nconstrainedInstance = [\"gps\", \"rate\"]\n[[artifact]]",
+            "must not share a process, and another constraint wants it",
+        ),
+    ];
+    for (from, to, wanted) in cases {
+        let changed = swap(&base, from, to);
+        let told = match Document::read(&changed, Format::Toml, &Limits::default()) {
+            Ok(_) => told(&checked(&changed, None)),
+            Err(error) => error.to_string(),
+        };
+        assert!(told.contains(wanted), "{to}: {told}");
+        assert!(told.starts_with(|c: char| c.is_ascii_digit()), "{told}");
+    }
+}
+
+#[test]
+fn types_of_both_ends_are_compared() {
+    let mut components = components();
+    let display = components.get_mut("Avionics::Display").unwrap();
+    display.ports.get_mut("source").unwrap().type_name = "Avionics::Place".into();
+    let plan = plan(&text("avionics.toml"));
+    let checked = |components: &Components| {
+        check(&Input {
+            plan: &plan,
+            resources: None,
+            domain: None,
+            components: Some(components),
+        })
+    };
+    let report = checked(&components);
+    assert!(
+        told(&report).contains("navigation.source is of type Avionics::Place, and gps.location of type Avionics::Location"),
+        "{}",
+        told(&report)
+    );
+    // A facet of a derived interface will do.
+    let sensor = components.get_mut("Avionics::Sensor").unwrap();
+    sensor
+        .ports
+        .get_mut("location")
+        .unwrap()
+        .is_also
+        .insert("Avionics::Place".into());
+    assert_eq!(told(&checked(&components)), "");
+}
+
+#[test]
+fn policies_have_to_go_together() {
+    let base = text("collision-rt.toml");
+    let cases = [
+        (
+            "server_priority = 10,",
+            "server_priority = 11,",
+            "declares priority 11, and its pool has no lane of it, only [10, 20]",
+        ),
+        (
+            "threadpool = \"lanes\"",
+            "threadpool = \"pool\"",
+            "is about pool \"pool\", which is not there",
+        ),
+        (
+            "priority = 20 }",
+            "priority = 10 }",
+            "pool \"lanes\" has two lanes of priority 10",
+        ),
+        (
+            "static_threads = 2, dynamic_threads = 0, priority = 20",
+            "static_threads = 0, dynamic_threads = 0, priority = 20",
+            "has no threads",
+        ),
+        (
+            "policySet = \"collision\"",
+            "policySet = \"collisions\"",
+            "instance \"slow rate\" is about policy set \"collisions\", which is not there",
+        ),
+        (
+            "name = \"radar\"",
+            "name = \"sonar\"",
+            "the plan has no instance \"sonar\"; it has rate, gps",
+        ),
+        (
+            "name = \"radar\"",
+            "name = \"warning\"",
+            "instance \"warning\" is there twice",
+        ),
+        (
+            "id = \"collision\"",
+            "id = \"navigation\"",
+            "id \"navigation\" is there twice",
+        ),
+        (
+            "max_buffered_requests = 0",
+            "max_buffered_requests = 5",
+            "lets no request wait, and 5 may wait",
+        ),
+        (
+            "id = \"collision\"\npriorityModel = { server_priority = 20, priority_model = \"SERVER_DECLARED\" }",
+            "id = \"collision\"",
+            "has lanes and no priority model",
+        ),
+        (
+            "id = \"collision\"\npriorityModel = { server_priority = 20, priority_model = \"SERVER_DECLARED\" }",
+            "id = \"collision\"\npriorityModel = { server_priority = 20, priority_model = \"CLIENT_PROPAGATED\" }",
+            "",
+        ),
+        (
+            "[[orbConfigs.policySet]]",
+            "[[orbConfigs.resources.connectionBands]]\nid = \"bands\"\nband = [{ low = 5, high = 10 }, { low = 8, high = 20 }]\n\
+             [[orbConfigs.policySet]]",
+            "bands 8 to 20 and 5 to 10 overlap",
+        ),
+        (
+            "[[orbConfigs.policySet]]",
+            "[[orbConfigs.resources.connectionBands]]\nid = \"bands\"\nband = [{ low = 11, high = 20 }]\n\
+             [[orbConfigs.policySet]]\npriorityBandedConnection = \"bands\"",
+            "priority 10 of policy set \"navigation\" is in no band of \"bands\"",
+        ),
+    ];
+    let collision = text("collision.toml");
+    for (from, to, wanted) in cases {
+        let report = checked(&collision, Some(&swap(&base, from, to)));
+        let told = told(&report);
+        assert!(told.contains(wanted), "{to}: {told}");
+        assert_eq!(told.is_empty(), wanted.is_empty(), "{to}: {told}");
+        assert!(
+            report.findings.iter().all(|finding| finding.place.line > 0),
+            "{told}"
+        );
+    }
+}
+
+#[test]
+fn a_caller_needs_a_lane_where_the_server_takes_its_priority() {
+    let base = text("collision-rt.toml");
+    // gps publishes at 10, and the display serves at the caller's priority in lanes of 20 and 30.
+    let more = "[[orbConfigs.resources.threadpoolWithLanes]]\nid = \"upper\"\n\
+        threadpoolLane = [{ static_threads = 1, dynamic_threads = 0, priority = 20 }]\n\
+        stacksize = 0\nallow_borrowing = false\nallow_request_buffering = false\nmax_buffered_requests = 0\n\
+        max_request_buffered_size = 0\n\
+        [[orbConfigs.policySet]]\nid = \"upper set\"\nthreadpool = \"upper\"\n\
+        priorityModel = { server_priority = 20, priority_model = \"CLIENT_PROPAGATED\" }\n[[orbConfigs.policySet]]";
+    let changed = swap(&base, "[[orbConfigs.policySet]]", more);
+    let changed = swap(
+        &changed,
+        "name = \"navigation\"\npolicySet = \"navigation\"",
+        "name = \"navigation\"\npolicySet = \"upper set\"",
+    );
+    let report = checked(&text("collision.toml"), Some(&changed));
+    assert!(
+        told(&report).contains("\"gps\" calls \"navigation\" at priority 10, which takes the caller's priority and has lanes [20] only"),
+        "{}",
+        told(&report)
+    );
+}
+
+#[test]
+fn rates_between_connected_ports_are_constraints() {
+    let (plan, base) = (text("collision.toml"), text("collision-rt.toml"));
+    for (hertz, wanted) in [
+        (
+            "5",
+            "gps.refresh has to be called 10.000 times a second at least, and is called 5.000 times",
+        ),
+        (
+            "50",
+            "gps.refresh may be called 40.000 times a second, and is called 50.000 times",
+        ),
+        (
+            "0",
+            "attribute \"hertz\" of \"rate\" is no rate in Hz above 0",
+        ),
+    ] {
+        let plan = swap(
+            &plan,
+            "hertz = { ulong = 20 }",
+            &format!("hertz = {{ ulong = {hertz} }}"),
+        );
+        let report = checked(&plan, Some(&base));
+        assert!(told(&report).contains(wanted), "{hertz}: {}", told(&report));
+        assert!(!report.is_good());
+    }
+    let missing = swap(
+        &base,
+        "{ port = \"location\", wcet = \"50 us\" },\n]\n\n[[instance]]\nname = \"navigation\"",
+        "]\n\n[[instance]]\nname = \"navigation\"",
+    );
+    let report = checked(&plan, Some(&missing));
+    assert!(
+        told(&report).contains(
+            "nothing says how long gps.location takes, which navigation.update sets going"
+        ),
+        "{}",
+        told(&report)
+    );
+}
+
+#[test]
+fn rings_are_told_at_their_connection() {
+    let plan = swap(
+        &text("collision.toml"),
+        "[[artifact]]",
+        "[[connection]]\nname = \"back\"\nEventPublisher = \"gps.ready\"\nEventConsumer = \"gps.refresh\"\n[[artifact]]",
+    );
+    let report = checked(&plan, Some(&text("collision-rt.toml")));
+    assert!(
+        told(&report).contains("connections make a ring: gps.refresh -> gps.refresh"),
+        "{}",
+        told(&report)
+    );
+}
+
+/// A chain by its last step.
+fn response(report: &Report, last: &str) -> Option<u64> {
+    let chains = &report.timing.as_ref().expect("it was analysed").chains;
+    let chain = chains
+        .iter()
+        .find(|chain| chain.steps.last().is_some_and(|step| step == last));
+    chain.expect("the chain is there").response
+}
+
+#[test]
+fn the_urgent_subsystem_is_in_time_and_the_other_may_be_late() {
+    let report = checked(&text("collision.toml"), Some(&text("collision-rt.toml")));
+    assert_eq!(told(&report), "");
+    // slow rate 0.1, radar 10, warning 5.05 with its call: nothing precedes them, but each waits for its own chain.
+    let warning = response(&report, "warning.update").unwrap();
+    assert!((15_150_000..=30_000_000).contains(&warning), "{warning}");
+    let timing = report.timing.as_ref().unwrap();
+    let (_, share) = &timing.nodes[0];
+    // 20 times (0.1 + 10 + 15.05) ms and 5 times (0.1 + 10 + 5.05) ms in a second.
+    assert!((share - 0.578_75).abs() < 1e-6, "{share}");
+
+    // Twice the rate overloads the node: navigation is late, the warning display is not (A19.7, A19.8).
+    let busy = swap(
+        &text("collision.toml"),
+        "hertz = { ulong = 20 }",
+        "hertz = { ulong = 40 }",
+    );
+    let report = checked(&busy, Some(&text("collision-rt.toml")));
+    assert!(report.is_good(), "{}", told(&report));
+    assert_eq!(response(&report, "warning.update"), Some(warning));
+    assert!(told(&report).contains("warning: on node \"cockpit\", chain rate -> gps.refresh -> navigation.update may not be done with navigation.update within its period of 25 ms"), "{}", told(&report));
+
+    // Where all have one priority, the warning display waits for navigation, too.
+    let flat = text("collision-rt.toml")
+        .replace("policySet = \"collision\"", "policySet = \"navigation\"");
+    let report = checked(&busy, Some(&flat));
+    assert!(!report.is_good());
+    let told = told(&report);
+    assert!(
+        told.contains(
+            "error: on node \"cockpit\", chain slow rate -> radar.refresh -> warning.update"
+        ),
+        "{told}"
+    );
+}
+
+#[test]
+fn the_analysis_chooses_priorities_that_serve() {
+    let plan = plan(&swap(
+        &text("collision.toml"),
+        "hertz = { ulong = 20 }",
+        "hertz = { ulong = 30 }",
+    ));
+    // Against the rates and the deadlines: the urgent ones are the least urgent lane.
+    let wrong = resources(
+        &text("collision-rt.toml")
+            .replace("server_priority = 10", "server_priority = 30")
+            .replace("priority = 10 }", "priority = 30 }"),
+    );
+    let input = |resources| Input {
+        plan: &plan,
+        resources: Some(resources),
+        domain: None,
+        components: None,
+    };
+    assert!(!check(&input(&wrong)).is_good());
+    let assigned = assign(&plan, &wrong).unwrap();
+    assert!(assigned.timing.is_safe(), "{:?}", assigned.timing);
+    let document = Document::from(assigned.resources);
+    let written = document.write(Format::Toml).unwrap();
+    let read = toml(&written);
+    assert_eq!(read, document, "{written}");
+    let report = check(&input(&read.into_resources().unwrap()));
+    assert!(report.is_good(), "{}", told(&report));
+    assert!(
+        report
+            .findings
+            .iter()
+            .all(|finding| finding.severity != Severity::Error)
+    );
+}
+
+#[test]
+fn calls_to_another_node_suspend_the_caller() {
+    let two = swap(
+        &text("avionics.toml"),
+        "name = \"gps\"\nimplementation = \"Gps\"\nnode = \"cockpit\"",
+        "name = \"gps\"\nimplementation = \"Gps\"\nnode = \"nose\"",
+    );
+    let rt = |delay: &str| {
+        format!(
+            "document = \"ServerResources\"\n\
+             [[instance]]\nname = \"rate\"\nwork = [{{ wcet = \"1 ms\", period = \"10 Hz\" }}]\n\
+             [[instance]]\nname = \"gps\"\nwork = [{{ port = \"refresh\", wcet = \"2 ms\" }}, {{ port = \"location\", wcet = \"3 ms\" }}]\n\
+             [[instance]]\nname = \"navigation\"\nwork = [{{ port = \"update\", wcet = \"4 ms\" }}]\n{delay}"
+        )
+    };
+    let delays = "[[connection]]\nname = \"pulse\"\ndelay = \"1 ms\"\n[[connection]]\nname = \"position ready\"\ndelay = \"1 ms\"\n\
+        [[connection]]\nname = \"position\"\ndelay = \"1 ms\"\n";
+    let report = checked(&two, Some(&rt(delays)));
+    assert_eq!(told(&report), "");
+    // 1, message 1, 2, message 1, 4; the call takes 1, 3 beside at most 2 of refresh, and 1 again. The rate generator may
+    // run once more before the display, on the same node and at the same priority.
+    let found = response(&report, "navigation.update").unwrap();
+    assert!((14_000_000..=18_000_000).contains(&found), "{found}");
+    let report = checked(&two, Some(&rt("")));
+    assert!(told(&report).contains(
+        "connection \"position\" crosses nodes, and its messages are taken to be there at once"
+    ));
+    assert!(response(&report, "navigation.update").unwrap() < found);
+}

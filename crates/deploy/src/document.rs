@@ -2,7 +2,7 @@
 
 use crate::described::{Item, clip};
 use crate::element::{Element, Limits};
-use crate::finding::Error;
+use crate::finding::{Error, Place};
 use crate::model::basic::ComponentInterfaceDescription;
 use crate::model::domain::Domain;
 use crate::model::package::{
@@ -189,6 +189,21 @@ impl Document {
                 _ => xml::write(&root, tag, OMG, true),
             },
         }
+    }
+
+    /// Returns the links to other documents (`href`), with their places.
+    pub fn links(&self) -> Vec<(String, Place)> {
+        fn collect(element: &Element, into: &mut Vec<(String, Place)>) {
+            for child in &element.children {
+                match child.name == "href" && child.is_attribute {
+                    true => into.push((child.text.clone(), child.place)),
+                    false => collect(child, into),
+                }
+            }
+        }
+        let mut links = Vec::new();
+        collect(&self.element(), &mut links);
+        links
     }
 
     /// Returns the plan.

@@ -7,16 +7,20 @@
 //! All that is read is bounded ([`Limits`]), and every error has its line and column ([`Error`], [`Finding`]).
 #![forbid(unsafe_code)]
 
+mod archive;
 pub mod check;
 mod described;
 mod document;
 mod element;
 mod finding;
+#[doc(hidden)]
+pub mod fuzz;
 mod model;
 mod process;
 mod text;
 mod xml;
 
+pub use archive::{Archive, ArchiveLimits};
 pub use described::{Id, Ref};
 pub use document::{Document, Format};
 pub use element::Limits;

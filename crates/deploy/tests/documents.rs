@@ -353,3 +353,39 @@ fn other_roots_and_broken_text_are_refused() {
         "error: expected a plan, and this is a document of kind Domain"
     );
 }
+
+#[test]
+fn documents_of_the_page_are_good() {
+    let page = include_str!("../../../docs/deployment.md");
+    let blocks: Vec<&str> = page
+        .split("```toml\n")
+        .skip(1)
+        .map(|rest| rest.split("```").next().unwrap())
+        .collect();
+    let [plan, resources] = blocks.as_slice() else {
+        panic!("{} examples", blocks.len());
+    };
+    let plan = parse(plan, Format::Toml).unwrap().into_plan().unwrap();
+    let resources = parse(resources, Format::Toml)
+        .unwrap()
+        .into_resources()
+        .unwrap();
+    let report = oxorb_deploy::check::check(&oxorb_deploy::check::Input {
+        plan: &plan,
+        resources: Some(&resources),
+        domain: None,
+        components: None,
+    });
+    assert!(report.findings.is_empty(), "{:?}", report.findings);
+    assert!(report.timing.unwrap().is_safe());
+}
+
+#[test]
+fn ends_of_lines_are_those_of_xml_1_0() {
+    let plan = parse(
+        &plan("<source>a\r\nb\rc\u{2028}d\u{85}e<![CDATA[\r\n]]>&#13;</source>"),
+        Format::Xml,
+    );
+    let plan = plan.unwrap().into_plan().unwrap();
+    assert_eq!(plan.instance[0].source, ["a\nb\nc\u{2028}d\u{85}e\n\r"]);
+}

@@ -55,11 +55,11 @@ impl<T: Item> Item for Link<T> {
     fn write(&self, name: &str) -> Element {
         match self {
             Link::Here(found) => found.write(name),
-            Link::At { href, .. } => {
+            Link::At { href, place } => {
                 let mut element = Element::new(name);
                 element
                     .children
-                    .push(Element::text("href", href).attribute());
+                    .push(Element::text("href", href).at(*place).attribute());
                 element
             }
         }

@@ -1,5 +1,7 @@
 //! XML to elements: no document types, no entities but the five of XML, nothing fetched.
 
+use std::borrow::Cow;
+
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
@@ -31,12 +33,12 @@ pub(crate) fn read(text: &str, limits: &Limits) -> Result<Element, Error> {
             }
             Event::End(_) => tree.end(),
             Event::Text(text) => {
-                let text = text.xml_content().map_err(|error| wrong(place, error))?;
-                tree.text(&text, place)?;
+                let text = text.decode().map_err(|error| wrong(place, error))?;
+                tree.text(&lines(&text), place)?;
             }
             Event::CData(text) => {
-                let text = text.xml_content().map_err(|error| wrong(place, error))?;
-                tree.text(&text, place)?;
+                let text = text.decode().map_err(|error| wrong(place, error))?;
+                tree.text(&lines(&text), place)?;
             }
             Event::GeneralRef(named) => {
                 let character = match named.resolve_char_ref() {
@@ -72,6 +74,14 @@ pub(crate) fn read(text: &str, limits: &Limits) -> Result<Element, Error> {
 
 fn wrong(place: Place, error: impl std::fmt::Display) -> Error {
     Error::at(place, format!("no well-formed XML: {error}"))
+}
+
+/// Ends of lines as XML 1.0 has them. Those of XML 1.1, U+0085 and U+2028, are text.
+fn lines(text: &str) -> Cow<'_, str> {
+    match text.contains('\r') {
+        true => text.replace("\r\n", "\n").replace('\r', "\n").into(),
+        false => text.into(),
+    }
 }
 
 fn predefined(name: &[u8]) -> Option<char> {

@@ -92,6 +92,8 @@ fn escape(text: &str, is_attribute: bool, out: &mut String) -> Result<(), Error>
             '"' if is_attribute => out.push_str("&quot;"),
             // Readers make line feeds and spaces of these.
             '\r' => out.push_str("&#13;"),
+            '\u{85}' => out.push_str("&#133;"),
+            '\u{2028}' => out.push_str("&#8232;"),
             '\n' if is_attribute => out.push_str("&#10;"),
             '\t' if is_attribute => out.push_str("&#9;"),
             legal if is_legal(legal) => out.push(legal),

@@ -1,0 +1,229 @@
+//! Archives of packages (`.cpk`): ZIP files with descriptors and artifacts.
+
+use std::collections::BTreeMap;
+use std::io::{Cursor, Read, Write};
+
+use zip::write::SimpleFileOptions;
+use zip::{ZipArchive, ZipWriter};
+
+use crate::document::{Document, Format};
+use crate::element::Limits;
+use crate::finding::Error;
+
+/// Sizes of archives that are read. Each bounds time and memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ArchiveLimits {
+    /// Entries.
+    pub entries: usize,
+    /// Octets of all entries together, as unpacked.
+    pub octets: u64,
+}
+
+impl Default for ArchiveLimits {
+    /// 4,096 entries of 256 MiB together.
+    fn default() -> ArchiveLimits {
+        ArchiveLimits {
+            entries: 4_096,
+            octets: 256 << 20,
+        }
+    }
+}
+
+/// Files of an archive by their paths.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Archive {
+    /// Contents by path: relative, with `/`, and without `..`.
+    pub files: BTreeMap<String, Vec<u8>>,
+}
+
+impl Archive {
+    /// Unpacks an archive into memory.
+    ///
+    /// # Errors
+    /// No ZIP file, a limit, two entries of one path, links, encryption, or paths that climb out of the archive.
+    pub fn read(octets: &[u8], limits: &ArchiveLimits) -> Result<Archive, Error> {
+        let broken = |error: zip::result::ZipError| {
+            Error::plain(format!("no archive that can be read: {error}"))
+        };
+        let mut zip = ZipArchive::new(Cursor::new(octets)).map_err(broken)?;
+        if zip.len() > limits.entries {
+            let what = format!(
+                "the archive has {} entries, and {} is the limit",
+                zip.len(),
+                limits.entries
+            );
+            return Err(Error::plain(what));
+        }
+        let mut archive = Archive::default();
+        let mut left = limits.octets;
+        for at in 0..zip.len() {
+            let entry = zip.by_index(at).map_err(broken)?;
+            let name = entry.name().to_owned();
+            if entry.is_dir() {
+                continue;
+            }
+            if entry.is_symlink() || !is_inside(&name) {
+                let what = format!("entry {name:?} is a link or leads out of the archive");
+                return Err(Error::plain(what));
+            }
+            // What the entry says of its size is not believed.
+            let mut content = Vec::new();
+            let read = entry.take(left + 1).read_to_end(&mut content);
+            read.map_err(|error| Error::plain(format!("entry {name:?}: {error}")))?;
+            left = left.checked_sub(content.len() as u64).ok_or_else(|| {
+                Error::plain(format!(
+                    "the archive unpacks to more than {} octets, the limit",
+                    limits.octets
+                ))
+            })?;
+            if archive.files.insert(name.clone(), content).is_some() {
+                return Err(Error::plain(format!("entry {name:?} is there twice")));
+            }
+        }
+        Ok(archive)
+    }
+
+    /// Packs the files, in the order of their paths: equal archives have equal octets.
+    ///
+    /// # Errors
+    /// Paths that [`read`](Self::read) would refuse.
+    pub fn write(&self) -> Result<Vec<u8>, Error> {
+        let broken = |error: zip::result::ZipError| Error::plain(error.to_string());
+        let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+        let options = SimpleFileOptions::default().last_modified_time(zip::DateTime::default());
+        for (name, content) in &self.files {
+            if !is_inside(name) {
+                return Err(Error::plain(format!(
+                    "path {name:?} leads out of the archive"
+                )));
+            }
+            zip.start_file(name.as_str(), options).map_err(broken)?;
+            zip.write_all(content)
+                .map_err(|error| Error::plain(format!("{name}: {error}")))?;
+        }
+        Ok(zip.finish().map_err(broken)?.into_inner())
+    }
+
+    /// Reads the descriptors of the archive, with their paths. Links between them (`href`) have to lead to entries.
+    ///
+    /// # Errors
+    /// What is wrong with a descriptor, after its path.
+    pub fn documents(&self, limits: &Limits) -> Result<BTreeMap<String, Document>, Error> {
+        let mut documents = BTreeMap::new();
+        for (name, content) in &self.files {
+            let Some(format) = Format::of_file(name) else {
+                continue;
+            };
+            let located = |error: Error| Error {
+                findings: error
+                    .findings
+                    .into_iter()
+                    .map(|mut finding| {
+                        finding.what = format!("{name}: {}", finding.what);
+                        finding
+                    })
+                    .collect(),
+            };
+            let text = std::str::from_utf8(content);
+            let text = text.map_err(|error| Error::plain(format!("{name}: no UTF-8: {error}")))?;
+            let document = Document::read(text, format, limits).map_err(located)?;
+            for (href, place) in document.links() {
+                if self.resolve(name, &href).is_none() {
+                    let what = format!("{name}: {href:?} is not in the archive");
+                    return Err(Error::at(place, what));
+                }
+            }
+            documents.insert(name.clone(), document);
+        }
+        Ok(documents)
+    }
+
+    /// Returns the path that a link leads to: beside the document, or from the top.
+    pub fn resolve(&self, from: &str, href: &str) -> Option<&str> {
+        let beside = match from.rsplit_once('/') {
+            Some((folder, _)) => format!("{folder}/{href}"),
+            None => href.to_owned(),
+        };
+        let found = self
+            .files
+            .get_key_value(&beside)
+            .or_else(|| self.files.get_key_value(href));
+        found.map(|(path, _)| path.as_str())
+    }
+}
+
+/// Reports whether a path stays within an archive on every system.
+fn is_inside(path: &str) -> bool {
+    let is_plain = |part: &str| !part.is_empty() && part != "." && part != "..";
+    !path.contains(['\\', '\0', ':']) && path.split('/').all(is_plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packed(files: &[(&str, &[u8])]) -> Vec<u8> {
+        let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+        for (name, content) in files {
+            zip.start_file(*name, SimpleFileOptions::default()).unwrap();
+            zip.write_all(content).unwrap();
+        }
+        zip.finish().unwrap().into_inner()
+    }
+
+    fn refused(octets: &[u8], limits: &ArchiveLimits) -> String {
+        Archive::read(octets, limits).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn an_archive_survives_and_its_links_are_followed() {
+        let package = include_bytes!("../tests/plans/gps.cpd");
+        let sensor = b"<Deployment:ComponentInterfaceDescription><label>Sensor</label></Deployment:ComponentInterfaceDescription>";
+        let files: &[(&str, &[u8])] = &[
+            ("d/gps.cpd", package),
+            ("d/Sensor.ccd", sensor),
+            ("libgps.so", b"\x7fELF"),
+        ];
+        let archive = Archive::read(&packed(files), &ArchiveLimits::default()).unwrap();
+        assert_eq!(
+            Archive::read(&archive.write().unwrap(), &ArchiveLimits::default()).unwrap(),
+            archive
+        );
+        let documents = archive.documents(&Limits::default()).unwrap();
+        assert_eq!(
+            documents.keys().collect::<Vec<_>>(),
+            ["d/Sensor.ccd", "d/gps.cpd"]
+        );
+        let lonely = Archive::read(&packed(&files[..1]), &ArchiveLimits::default()).unwrap();
+        let missing = lonely
+            .documents(&Limits::default())
+            .unwrap_err()
+            .to_string();
+        assert_eq!(
+            missing,
+            "7:3: error: d/gps.cpd: \"Sensor.ccd\" is not in the archive"
+        );
+    }
+
+    #[test]
+    fn hostile_archives_are_refused() {
+        let usual = ArchiveLimits::default();
+        for name in ["../x", "/etc/x", "a/../../x", "a\\..\\x", "c:x", "a//b"] {
+            let told = refused(&packed(&[(name, b"")]), &usual);
+            assert!(told.contains("leads out of the archive"), "{name}: {told}");
+        }
+        let small = ArchiveLimits {
+            entries: 2,
+            octets: 1_000,
+        };
+        let many: &[(&str, &[u8])] = &[("a", b""), ("b", b""), ("c", b"")];
+        assert!(refused(&packed(many), &small).contains("3 entries, and 2 is the limit"));
+        let bomb = vec![0; 1_000_000];
+        assert!(refused(&packed(&[("a", &bomb)]), &small).contains("more than 1000 octets"));
+        assert!(refused(b"PK\x03\x04 and nothing", &usual).contains("no archive that can be read"));
+        let good = packed(&[("a.cpd", b"<x/>")]);
+        for end in 0..good.len() {
+            let _ = Archive::read(&good[..end], &usual);
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Entry point of the fuzz target: any text is refused, or survives both forms.
+
+use crate::{Archive, ArchiveLimits, Document, Format, Limits};
+
+/// Reads a document: TOML if the first octet is even, XML if it is odd, an archive if it is a `P`. What is accepted is
+/// written and read again in both forms, and has to be the same text then.
+pub fn document(data: &[u8]) {
+    let limits = Limits {
+        octets: 1 << 16,
+        elements: 10_000,
+        depth: 32,
+    };
+    if data.first() == Some(&b'P') {
+        let bounds = ArchiveLimits {
+            entries: 64,
+            octets: 1 << 16,
+        };
+        if let Ok(archive) = Archive::read(data, &bounds) {
+            let _ = archive.documents(&limits);
+        }
+        return;
+    }
+    let Some((first, text)) = data.split_first() else {
+        return;
+    };
+    let Ok(text) = std::str::from_utf8(text) else {
+        return;
+    };
+    let format = if first % 2 == 0 {
+        Format::Toml
+    } else {
+        Format::Xml
+    };
+    let Ok(document) = Document::read(text, format, &limits) else {
+        return;
+    };
+    let written = document.write(Format::Toml).expect("TOML holds any text");
+    // What is written may be longer than what was read.
+    let roomy = Limits::default();
+    let again = Document::read(&written, Format::Toml, &roomy);
+    let again = again.unwrap_or_else(|error| panic!("{error}\n{written}"));
+    assert_eq!(again.write(Format::Toml).as_ref(), Ok(&written));
+    // TOML may hold characters that XML does not.
+    if let Ok(xml) = document.write(Format::Xml) {
+        let again = Document::read(&xml, Format::Xml, &roomy);
+        let again = again.unwrap_or_else(|error| panic!("{error}\n{xml}"));
+        assert_eq!(again.write(Format::Toml).as_ref(), Ok(&written), "{xml}");
+    }
+}

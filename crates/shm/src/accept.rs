@@ -62,7 +62,7 @@ impl ShmAcceptor {
             Ok(received) => {
                 let server = self.socket.address().clone();
                 let link = ShmLink::accepted(client, received, server);
-                Ok(link.map_or(Client::Nobody, Client::Link))
+                Ok(link.map_or(Client::Nobody, |link| Client::Link(Box::new(link))))
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Client::Silent(client)),
             Err(error) => {
@@ -79,7 +79,7 @@ impl ShmAcceptor {
 /// A client that has connected.
 enum Client {
     /// It has greeted.
-    Link(ShmLink),
+    Link(Box<ShmLink>),
     /// It has not greeted yet.
     Silent(OwnedFd),
     /// It is nobody to talk with.
@@ -96,7 +96,7 @@ impl Acceptor for ShmAcceptor {
                     break;
                 };
                 match self.greeted(client)? {
-                    Client::Link(link) => return Ok(Box::new(link)),
+                    Client::Link(link) => return Ok(link),
                     Client::Silent(client) if since.elapsed() < GREETING_LIMIT => {
                         waiting.push_back((client, since));
                     }
@@ -106,7 +106,7 @@ impl Acceptor for ShmAcceptor {
             }
             match self.socket.accept() {
                 Ok(client) => match self.greeted(client)? {
-                    Client::Link(link) => return Ok(Box::new(link)),
+                    Client::Link(link) => return Ok(link),
                     Client::Nobody => {}
                     Client::Silent(client) => {
                         if waiting.len() == MAX_UNGREETED

@@ -10,14 +10,14 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use oxorb_sys::poll::{Either, Signal};
 
 /// What this end knows of its descriptor.
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
-    either: OnceLock<Either>,
+    either: OnceLock<(Either, Arc<Signal>)>,
     /// The peer was asked for an octet; since then it may have sent one.
     pub(crate) armed: AtomicBool,
     /// The peer has sent one that was not taken, or is about to.
@@ -46,14 +46,15 @@ impl Watch {
         if self.either.get().is_none() {
             let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
             if self.either.get().is_none() {
-                let made = Either::new(socket, always().ok()?).ok()?;
+                let always = always().ok()?;
+                let made = Either::new(socket, &always).ok()?;
                 // Before the descriptor: who knows of that knows of this.
                 self.joining.store(true, Ordering::Release);
-                let _ = self.either.set(made);
+                let _ = self.either.set((made, always));
                 arm();
             }
         }
-        Some(self.either.get()?.as_fd())
+        Some(self.either.get()?.0.as_fd())
     }
 
     /// Returns whether another thread may have asked for the descriptor since this one, which reads, looked last: then
@@ -72,7 +73,7 @@ impl Watch {
 
     /// Makes the descriptor readable.
     pub(crate) fn raise(&self) {
-        if let (Some(either), Ok(always)) = (self.either.get(), always())
+        if let Some((either, always)) = self.either.get()
             && !self.raised.swap(true, Ordering::AcqRel)
         {
             either.raise(always);
@@ -81,7 +82,7 @@ impl Watch {
 
     /// Leaves it to the socket whether the descriptor is readable.
     pub(crate) fn lower(&self) {
-        if let (Some(either), Ok(always)) = (self.either.get(), always())
+        if let Some((either, always)) = self.either.get()
             && self.raised.swap(false, Ordering::AcqRel)
         {
             either.lower(always);
@@ -89,13 +90,21 @@ impl Watch {
     }
 }
 
-/// Returns the signal of the process that is always raised.
-fn always() -> io::Result<&'static Signal> {
-    static ALWAYS: OnceLock<Signal> = OnceLock::new();
-    if let Some(signal) = ALWAYS.get() {
-        return Ok(signal);
+/// Descriptors that one signal is watched by, at most: Linux lets 500 of those that others watch in turn watch one
+/// (`path_limits` of epoll), and refuses the next.
+const MOST: usize = 256;
+
+/// Returns a signal that is always raised, and that few enough others have.
+fn always() -> io::Result<Arc<Signal>> {
+    static ALWAYS: Mutex<Option<Arc<Signal>>> = Mutex::new(None);
+    let mut always = ALWAYS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(signal) = &*always
+        && Arc::strong_count(signal) <= MOST
+    {
+        return Ok(Arc::clone(signal));
     }
-    let signal = Signal::new()?;
+    let signal = Arc::new(Signal::new()?);
     signal.raise();
-    Ok(ALWAYS.get_or_init(|| signal))
+    *always = Some(Arc::clone(&signal));
+    Ok(signal)
 }

@@ -7,6 +7,7 @@ use std::net::{TcpListener, TcpStream};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixStream};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -16,6 +17,7 @@ use oxorb_shm::Shm;
 use oxorb_sys::poll;
 use oxorb_sys::shared::Shared;
 use oxorb_transport::{Acceptor, Link, Notation, Part, Start, Transport};
+use rustix::fs::FallocateFlags;
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sockopt};
 
 const RING: u32 = 4096;
@@ -208,4 +210,62 @@ fn a_client_that_wakes_its_server_for_nothing_is_closed_and_told_apart() {
         why(error);
         assert!((1000..=1010).contains(&woken), "{woken}");
     }
+}
+
+/// A client that takes the pages of its memory away again and again, while the server writes there and reads: they are empty
+/// then, and the server neither dies of that nor keeps others waiting.
+#[test]
+fn a_client_that_takes_its_pages_away_harms_nobody_else() {
+    let (_guard, _alone) = (guard(), alone());
+    const BLOCKS: u32 = 256 << 10;
+    let acceptor = listen();
+    let memory = memory(BLOCKS);
+    let client = knock(&*acceptor);
+    send(&client, &greeting(BLOCKS), &[memory.as_fd()]).unwrap();
+    let robbed = acceptor.accept().unwrap();
+    robbed
+        .set_read_timeout(Some(Duration::from_millis(1)))
+        .unwrap();
+    robbed
+        .set_write_timeout(Some(Duration::from_millis(1)))
+        .unwrap();
+    let address = Shm.own_address(acceptor.endpoint());
+    let Start::Done(honest) = Shm.start(&address).unwrap() else {
+        panic!("nobody else waits there");
+    };
+    let server = acceptor.accept().unwrap();
+    let octets = 4096 + 2 * u64::from(RING + BLOCKS);
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let robs = scope.spawn(|| {
+            let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+            let mut robbed = 0;
+            while !over.load(Ordering::Relaxed) {
+                rustix::fs::fallocate(&memory, flags, 0, octets).unwrap();
+                robbed += 1;
+            }
+            robbed
+        });
+        let (payload, mut written) = (vec![7; 100_000], 0);
+        for _ in 0..200 {
+            // Whatever it finds: what it was told of is gone, or was never there.
+            let _ = robbed.read(&mut Vec::new(), 9);
+            let mut buffer = Vec::new();
+            for slice in [&payload[..], &payload[..100]] {
+                written += usize::from(robbed.write(&mut [IoSlice::new(slice)]).is_ok());
+            }
+            honest
+                .write(&mut [IoSlice::new(&payload[..50_000])])
+                .unwrap();
+            while buffer.len() < 50_000 {
+                let left = 50_000 - buffer.len();
+                assert_ne!(server.read(&mut buffer, left).unwrap(), 0);
+            }
+            assert!(buffer.iter().all(|octet| *octet == 7));
+        }
+        over.store(true, Ordering::Relaxed);
+        let robbed = robs.join().unwrap();
+        println!("{robbed} times robbed, {written} messages written meanwhile");
+        assert!(robbed > 0);
+    });
 }

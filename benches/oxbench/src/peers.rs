@@ -132,6 +132,9 @@ pub(crate) enum Side {
         path: String,
         /// Way of waiting
         wait: protocols::ring::Wait,
+        /// How octets go
+        #[arg(default_value = "whole")]
+        way: protocols::ring::Way,
     },
     /// Make raw exchanges through shared memory
     CubitRingClient {
@@ -139,11 +142,17 @@ pub(crate) enum Side {
         path: String,
         /// Way of waiting
         wait: protocols::ring::Wait,
+        /// How octets go
+        #[arg(default_value = "whole")]
+        way: protocols::ring::Way,
     },
     /// Serve a Sink
     SinkServer {
         /// Endpoint to listen on
         endpoint: String,
+        /// Do not look at the octets
+        #[arg(long)]
+        untouched: bool,
     },
     /// Call a Sink
     SinkClient {
@@ -152,6 +161,9 @@ pub(crate) enum Side {
         /// Fill memory that the connection lends
         #[arg(long)]
         placed: bool,
+        /// Do not write any of them
+        #[arg(long)]
+        untouched: bool,
     },
     /// Copy octets within the process
     CubitMemcpy {
@@ -309,10 +321,17 @@ pub(crate) fn play(side: &Side) -> Result {
         Side::CubitPair { endpoint } => protocols::sides::serve_and_call(endpoint),
         Side::CubitRawServer { at } => protocols::sides::serve_raw(at),
         Side::CubitRawClient { address } => protocols::sides::call_raw(address),
-        Side::CubitRingServer { path, wait } => protocols::ring::serve(path, *wait),
-        Side::CubitRingClient { path, wait } => protocols::ring::call(path, *wait),
-        Side::SinkServer { endpoint } => protocols::one_way::serve(endpoint),
-        Side::SinkClient { reference, placed } => protocols::one_way::call(reference, *placed),
+        Side::CubitRingServer { path, wait, way } => protocols::ring::serve(path, *wait, *way),
+        Side::CubitRingClient { path, wait, way } => protocols::ring::call(path, *wait, *way),
+        Side::SinkServer {
+            endpoint,
+            untouched,
+        } => protocols::one_way::serve(endpoint, *untouched),
+        Side::SinkClient {
+            reference,
+            placed,
+            untouched,
+        } => protocols::one_way::call(reference, *placed, *untouched),
         Side::CubitMemcpy { .. } => protocols::one_way::copy(),
         &Side::Collocated { way, calls } => collocated::play(way, calls),
         &Side::Demux {

@@ -87,10 +87,31 @@ fn one_way(report: &Report) -> Vec<Verdict> {
     {
         return Vec::new();
     }
+    let raw = |operation, size, way| p50(operation, size, Maker::Raw, Transport::Spinning, way);
+    let floor = by(
+        raw(Operation::Sent, SIZED, Way::Placed),
+        raw(Operation::Void, 0, Way::Usual),
+    );
+    let placed = by(spinning(SIZED, Way::Placed), ping);
+    let beside = placed
+        .as_ref()
+        .zip(floor)
+        .map(|(placed, floor)| Ratio::exactly(placed.seen / floor.seen));
+    let together = raw(Operation::Sent, LARGE, Way::Pieces);
     vec![
         at_most(
             "64 KiB one way in place, spinning, by a ping",
-            by(spinning(SIZED, Way::Placed), ping),
+            placed,
+            PLACED,
+        ),
+        at_most(
+            "the same, of which nobody touches an octet",
+            by(spinning(SIZED, Way::Untouched), ping),
+            PLACED,
+        ),
+        at_most(
+            "the same, touched, by the ratio of a raw exchange that touches the same octets",
+            beside,
             PLACED,
         ),
         below(
@@ -111,6 +132,11 @@ fn one_way(report: &Report) -> Vec<Verdict> {
         at_most(
             "1 MiB one way, copied on both sides through rings, spinning, by one memcpy",
             by(rings, memcpy),
+            COPIED,
+        ),
+        at_most(
+            "1 MiB one way, copied on both sides, spinning, by a raw exchange in pieces",
+            by(spinning(LARGE, Way::Usual), together),
             COPIED,
         ),
     ]
@@ -275,20 +301,20 @@ mod tests {
             (0x1_0000, _) => 950,
             _ => match (protocol.way, protocol.transport) {
                 (Way::Placed, _) => 19_000,
-                (Way::Once, _) | (_, Transport::Rings) => 87_000,
+                (Way::Once | Way::Pieces | Way::Untouched, _) | (_, Transport::Rings) => 87_000,
                 (Way::Usual, _) => 160_000,
             },
         };
         let all: Vec<_> = MATRIX.iter().collect();
         let verdicts = super::one_way(&report_of(&cubes, time, &all));
         let text = Verdicts::new(verdicts).to_string();
-        assert_eq!(text.matches("met      ").count(), 4, "{text}");
+        assert_eq!(text.matches("met      ").count(), 6, "{text}");
         let missed = "NOT MET  1 MiB one way, copied on both sides, spinning, by one memcpy: 2.00";
         assert!(text.contains(missed), "{text}");
         let without: Vec<_> = MATRIX.iter().filter(|it| it.way == Way::Usual).collect();
         let verdicts = super::one_way(&report_of(&cubes, time, &without));
         let text = Verdicts::new(verdicts).to_string();
-        assert_eq!(text.matches("unknown  ").count(), 3, "{text}");
+        assert_eq!(text.matches("unknown  ").count(), 6, "{text}");
     }
 
     #[test]

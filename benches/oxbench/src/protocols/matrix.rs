@@ -54,6 +54,10 @@ pub(crate) enum Way {
     Once,
     /// Not at all: the client fills memory that the connection lends. Its first octet and its last one are written.
     Placed,
+    /// Not at all, and nobody looks at the octets or writes one.
+    Untouched,
+    /// Once on each side, both at a time: what was written is read while the rest is being written.
+    Pieces,
 }
 
 /// Row of the matrix.
@@ -156,6 +160,20 @@ pub(crate) const MATRIX: &[Protocol] = &[
         FILE,
     ),
     row("raw-shm-spin", Maker::Raw, Transport::Spinning, FILE),
+    one_way(
+        "raw-shm-spin-pieces",
+        Maker::Raw,
+        Transport::Spinning,
+        Way::Pieces,
+        FILE,
+    ),
+    one_way(
+        "raw-shm-spin-placed",
+        Maker::Raw,
+        Transport::Spinning,
+        Way::Placed,
+        FILE,
+    ),
     row("iceoryx2-spin", Maker::Iceoryx, Transport::Spinning, FILE),
     row(
         "giop-shm-spin",
@@ -175,6 +193,13 @@ pub(crate) const MATRIX: &[Protocol] = &[
         Maker::Giop,
         Transport::Spinning,
         Way::Placed,
+        "shm://FILE|blocks=32M",
+    ),
+    one_way(
+        "giop-shm-spin-untouched",
+        Maker::Giop,
+        Transport::Spinning,
+        Way::Untouched,
         "shm://FILE|blocks=32M",
     ),
     row(

@@ -19,24 +19,28 @@ mod generated {
 use generated::oxbench::in_place::{Sink, SinkRef};
 
 /// Serves a `Sink` at an endpoint until standard input closes, with a thread for each connection.
-pub(crate) fn serve(endpoint: &str) -> Result {
+pub(crate) fn serve(endpoint: &str, untouched: bool) -> Result {
     let orb = Orb::builder()
         .listen(endpoint)
         .concurrency(Concurrency::ThreadPerConnection)
         .build()?;
-    let sink: SinkRef = orb.root_poa().activate(Reader)?;
+    let sink: SinkRef = orb.root_poa().activate(Reader { untouched })?;
     session::announce(&sink.to_ior().to_string())?;
     orb.shutdown(true)?;
     Ok(())
 }
 
 /// Calls the `Sink` at `reference` as standard input says.
-pub(crate) fn call(reference: &str, placed: bool) -> Result {
+pub(crate) fn call(reference: &str, placed: bool, untouched: bool) -> Result {
     let orb = Orb::builder()
         .client_connections(ClientConnections::Private)
         .build()?;
     let sink: SinkRef = orb.resolve(reference)?;
-    session::serve(&mut SinkCaller { sink, placed })?;
+    session::serve(&mut SinkCaller {
+        sink,
+        placed,
+        untouched,
+    })?;
     orb.shutdown(true)?;
     Ok(())
 }
@@ -46,10 +50,16 @@ pub(crate) fn copy() -> Result {
     session::serve(&mut Memcpy)
 }
 
-struct Reader;
+struct Reader {
+    /// It does not look at the octets.
+    untouched: bool,
+}
 
 impl Sink for Reader {
     fn take_octets(&self, values: Octets<'_>) -> Result<(), SystemException> {
+        if self.untouched {
+            return Ok(());
+        }
         let octet = |at: usize| {
             let mut octet = [0];
             values.copy_to(at, &mut octet);
@@ -68,6 +78,8 @@ struct SinkCaller {
     sink: SinkRef,
     /// The octets are filled in where the connection has room for them: the first one and the last one.
     placed: bool,
+    /// Not even these.
+    untouched: bool,
 }
 
 impl Caller for SinkCaller {
@@ -78,7 +90,9 @@ impl Caller for SinkCaller {
         if self.placed {
             return clock.time(|| {
                 let mut room = self.sink.room(size as usize)?;
-                if let [first, .., last] = &mut *room {
+                if let [first, .., last] = &mut *room
+                    && !self.untouched
+                {
                     (*first, *last) = (0, size.wrapping_sub(1) as u8);
                 }
                 Ok(self.sink.take_octets(room.into())?)

@@ -140,6 +140,19 @@ impl Contender {
         }
     }
 
+    /// Returns the word by which the raw exchange is told how octets go.
+    fn way(&self) -> Option<&'static str> {
+        match self.protocol.way {
+            Way::Pieces => Some("pieces"),
+            Way::Placed => Some("placed"),
+            _ => None,
+        }
+    }
+
+    fn untouched(&self) -> Option<&'static str> {
+        (self.protocol.way == Way::Untouched).then_some("--untouched")
+    }
+
     fn server(&self, endpoint: &str) -> Result<Command> {
         if let Some(program) = &self.apart {
             let mut command = Command::new(program);
@@ -150,7 +163,7 @@ impl Contender {
             (Some(programs), _) => return Ok(programs.server(endpoint)),
             (None, Maker::Raw) if self.wait().is_some() => {
                 let mut command = own_side("cubit-ring-server")?;
-                command.arg(endpoint).args(self.wait());
+                command.arg(endpoint).args(self.wait()).args(self.way());
                 return Ok(command);
             }
             (None, Maker::Raw) => "cubit-raw-server",
@@ -159,6 +172,7 @@ impl Contender {
         };
         let mut command = own_side(side)?;
         command.arg(endpoint).envs(self.protocol.environment());
+        command.args(self.untouched());
         Ok(command)
     }
 
@@ -173,7 +187,7 @@ impl Contender {
             (Some(programs), _) => return Ok(programs.client(reference)),
             (None, Maker::Raw) if self.wait().is_some() => {
                 let mut command = own_side("cubit-ring-client")?;
-                command.arg(reference).args(self.wait());
+                command.arg(reference).args(self.wait()).args(self.way());
                 return Ok(command);
             }
             (None, Maker::Raw) => "cubit-raw-client",
@@ -183,8 +197,9 @@ impl Contender {
         let mut command = own_side(side)?;
         let environment = self.protocol.environment();
         command.arg(Path::new(reference)).envs(environment);
-        let placed = self.protocol.way == Way::Placed;
+        let placed = matches!(self.protocol.way, Way::Placed | Way::Untouched);
         command.args(placed.then_some("--placed"));
+        command.args(self.untouched());
         Ok(command)
     }
 }

@@ -3,6 +3,7 @@
 //! A word for each direction says how many messages were written. A side copies octets in, raises its word, and waits for
 //! the other one, looking again and again or sleeping on it; then it copies octets out. No ring, no limits, no peer that dies.
 
+use std::cell::Cell;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -10,7 +11,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use oxorb_sys::shared::{self, Shared};
-use oxorb_sys::{futex, unix};
+use oxorb_sys::{futex, poll, unix};
 
 use super::cube::{Cube, Operation};
 use crate::Result;
@@ -25,26 +26,47 @@ pub(crate) enum Wait {
     Futex,
 }
 
+/// Way in which the octets of a message go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Way {
+    /// All of them are copied in, and then all of them out
+    Whole,
+    /// They are copied out while the rest is copied in
+    Pieces,
+    /// The head of a message is copied; of the payload the first octet and the last one are written and read where they lie
+    Placed,
+}
+
+/// Octets of a piece.
+const PIECE: usize = 32 << 10;
+
 /// Octets of the area of a direction: those of the largest message.
 const AREA: usize = 17 << 20;
 
 /// Words of the header: messages written to the server and to the client, their lengths.
 const WRITTEN: [usize; 2] = [0, 32];
 const LENGTHS: [usize; 2] = [64, 65];
+/// Word that says how many octets of a payload lie behind the head of a message, and the place there.
+const PAYLOAD: usize = 66;
+const PLACE: usize = 4096;
+/// Octets of pieces that were written to each side, ever.
+const SHOWN: [usize; 2] = [96, 128];
 
 const TO_SERVER: usize = 0;
 const TO_CLIENT: usize = 1;
 
 /// Answers exchanges of clients that connect at a path, until standard input closes.
-pub(crate) fn serve(path: &str, wait: Wait) -> Result {
+pub(crate) fn serve(path: &str, wait: Wait, way: Way) -> Result {
     let listener = UnixListener::bind(path)?;
     std::thread::spawn(move || {
         for socket in listener.incoming() {
             std::thread::spawn(move || -> Result {
-                let (_, [descriptor, _]) =
-                    unix::receive_descriptors(OwnedFd::from(socket?), &mut [0; 8])?;
+                let socket = OwnedFd::from(socket?);
+                // The client may not have had the CPU since it connected.
+                poll::readable(&socket, None)?;
+                let (_, [descriptor, _]) = unix::receive_descriptors(socket, &mut [0; 8])?;
                 let memory = Shared::open(descriptor.ok_or("no memory came")?, 2 * AREA)?;
-                Side { memory, wait }.answer();
+                Side::new(memory, wait, way).answer();
             });
         }
         std::io::Result::Ok(())
@@ -53,11 +75,11 @@ pub(crate) fn serve(path: &str, wait: Wait) -> Result {
 }
 
 /// Exchanges as many octets as the GIOP messages of each call, as standard input says.
-pub(crate) fn call(path: &str, wait: Wait) -> Result {
+pub(crate) fn call(path: &str, wait: Wait, way: Way) -> Result {
     let (memory, descriptor) = Shared::create("oxbench-ring", 2 * AREA)?;
     let socket = OwnedFd::from(UnixStream::connect(path)?);
     unix::send_descriptors(&socket, &[0; 8], &[descriptor.as_fd()])?;
-    let side = Side { memory, wait };
+    let side = Side::new(memory, wait, way);
     session::serve(&mut RingCaller {
         side,
         number: 0,
@@ -68,9 +90,22 @@ pub(crate) fn call(path: &str, wait: Wait) -> Result {
 struct Side {
     memory: Shared,
     wait: Wait,
+    way: Way,
+    /// Octets of pieces that went to each side.
+    passed: [Cell<u32>; 2],
 }
 
 impl Side {
+    fn new(memory: Shared, wait: Wait, way: Way) -> Self {
+        let passed = Default::default();
+        Self {
+            memory,
+            wait,
+            way,
+            passed,
+        }
+    }
+
     fn word(&self, index: usize) -> &AtomicU32 {
         &self.memory.header()[index]
     }
@@ -81,7 +116,18 @@ impl Side {
     }
 
     fn write(&self, direction: usize, octets: &[u8], number: u32) {
-        shared::copy_in(self.memory.data(), direction * AREA, octets);
+        let mut at = direction * AREA;
+        match self.way {
+            Way::Pieces => {
+                for piece in octets.chunks(PIECE) {
+                    shared::copy_in(self.memory.data(), at, piece);
+                    at += piece.len();
+                    let shown = self.pass(direction, piece.len());
+                    self.word(SHOWN[direction]).store(shown, Ordering::Release);
+                }
+            }
+            _ => shared::copy_in(self.memory.data(), at, octets),
+        }
         let word = self.word(WRITTEN[direction]);
         word.store(number, Ordering::Release);
         if self.wait == Wait::Futex {
@@ -89,13 +135,53 @@ impl Side {
         }
     }
 
+    fn pass(&self, direction: usize, octets: usize) -> u32 {
+        let passed = &self.passed[direction];
+        passed.set(passed.get().wrapping_add(octets as u32));
+        passed.get()
+    }
+
+    /// Copies pieces out as they come.
+    fn read_pieces(&self, direction: usize, buffer: &mut Vec<u8>) {
+        buffer.clear();
+        while buffer.len() < self.length(direction) {
+            let shown = self.word(SHOWN[direction]).load(Ordering::Acquire);
+            let new = shown.wrapping_sub(self.passed[direction].get()) as usize;
+            let octets = new.min(self.length(direction) - buffer.len());
+            let at = direction * AREA + buffer.len();
+            shared::copy_out(self.memory.data(), at, buffer, octets);
+            self.pass(direction, octets);
+            std::hint::spin_loop();
+        }
+    }
+
+    /// Writes the first octet and the last one of a payload, or looks at them.
+    fn touch(&self, writes: bool) {
+        let octets = self.word(PAYLOAD).load(Ordering::Relaxed) as usize;
+        for (at, octet) in [(0, 0), (octets - 1, (octets - 1) as u8)] {
+            let mut seen = [octet];
+            let at = PLACE + at;
+            match writes {
+                true => shared::copy_in(self.memory.data(), at, &seen),
+                false => shared::copy_to(self.memory.data(), at, &mut seen),
+            }
+            assert_eq!(seen, [octet], "another payload came");
+        }
+    }
+
     fn read(&self, direction: usize, buffer: &mut Vec<u8>, number: u32) {
+        if self.way == Way::Pieces {
+            self.read_pieces(direction, buffer);
+        }
         let word = self.word(WRITTEN[direction]);
         while word.load(Ordering::Acquire) != number {
             match self.wait {
                 Wait::Spin => std::hint::spin_loop(),
                 Wait::Futex => futex::sleep(word, number.wrapping_sub(1), Duration::from_secs(1)),
             }
+        }
+        if self.way == Way::Pieces {
+            return;
         }
         let octets = self.length(direction);
         buffer.clear();
@@ -109,6 +195,9 @@ impl Side {
         loop {
             number = number.wrapping_add(1);
             self.read(TO_SERVER, &mut buffer, number);
+            if self.way == Way::Placed {
+                self.touch(false);
+            }
             buffer.resize(self.length(TO_CLIENT), 0);
             self.write(TO_CLIENT, &buffer, number);
         }
@@ -125,7 +214,11 @@ impl Caller for RingCaller {
     type Operation = Operation;
 
     fn run(&mut self, operation: Operation, size: u32, clock: &mut Clock) -> Result {
-        let lengths = Cube { operation, size }.lengths();
+        let mut lengths = Cube { operation, size }.lengths();
+        if self.side.way == Way::Placed {
+            lengths.request -= size as usize;
+            self.side.word(PAYLOAD).store(size, Ordering::Relaxed);
+        }
         for (word, octets) in LENGTHS.into_iter().zip([lengths.request, lengths.reply]) {
             let word = self.side.word(word);
             word.store(u32::try_from(octets)?, Ordering::Relaxed);
@@ -134,6 +227,9 @@ impl Caller for RingCaller {
         self.buffer.reserve(lengths.longer());
         clock.time(|| {
             self.number = self.number.wrapping_add(1);
+            if self.side.way == Way::Placed {
+                self.side.touch(true);
+            }
             self.side.write(TO_SERVER, &request, self.number);
             self.side.read(TO_CLIENT, &mut self.buffer, self.number);
             match self.buffer.len() == lengths.reply {

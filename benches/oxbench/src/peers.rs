@@ -188,11 +188,18 @@ pub(crate) enum Side {
         requests: usize,
     },
     /// Serve an event channel
-    EventChannel,
+    EventChannel {
+        /// Endpoint to listen on
+        #[arg(default_value = "iiop://127.0.0.1:0")]
+        endpoint: String,
+    },
     /// Push events to a channel, and receive them
     EventDriver {
         /// IOR:...
         reference: String,
+        /// Endpoint of the consumers
+        #[arg(default_value = "iiop://127.0.0.1:0")]
+        endpoint: String,
     },
     /// Push events to a channel of the same process
     EventLocal,
@@ -339,8 +346,11 @@ pub(crate) fn play(side: &Side) -> Result {
             many,
             requests,
         } => demux::play(shape, many, requests),
-        Side::EventChannel => events::driver::serve(),
-        Side::EventDriver { reference } => events::driver::drive(reference),
+        Side::EventChannel { endpoint } => events::driver::serve(endpoint),
+        Side::EventDriver {
+            reference,
+            endpoint,
+        } => events::driver::drive(reference, endpoint),
         Side::EventLocal => events::driver::drive_local(),
         &Side::EventRelay { octets } => events::driver::relay(octets),
         Side::EventRaw { address } => events::driver::drive_relay(address),

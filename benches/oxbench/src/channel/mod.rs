@@ -35,7 +35,7 @@ pub(crate) struct Options {
     lows: Vec<usize>,
 
     /// Seconds for which each point is measured, over all rounds
-    #[arg(long, default_value_t = 30)]
+    #[arg(long, default_value_t = 12)]
     seconds: u32,
 
     /// Rounds of each point; in each round both strategies take their turn

@@ -28,12 +28,16 @@ const OTHER: i32 = 1_000;
 /// Time after which an event is lost.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Serves a channel until standard input closes.
-pub(crate) fn serve() -> Result {
-    // A port of its own choice: references to the channel are persistent.
+/// Serves a channel at an endpoint until standard input closes.
+pub(crate) fn serve(endpoint: &str) -> Result {
+    // References to the channel are persistent: a port must be known before.
     let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+    let endpoint = match endpoint.strip_suffix(":0") {
+        Some(host) => format!("{host}:{port}"),
+        None => endpoint.to_owned(),
+    };
     let orb = Orb::builder()
-        .listen(&format!("iiop://127.0.0.1:{port}"))
+        .listen(&endpoint)
         .concurrency(Concurrency::ThreadPerConnection)
         .build()?;
     let served = EventChannel::new(ChannelOptions::default()).serve(&orb, "bench")?;
@@ -42,10 +46,10 @@ pub(crate) fn serve() -> Result {
     Ok(())
 }
 
-/// Pushes to a channel as standard input says.
-pub(crate) fn drive(reference: &str) -> Result {
+/// Pushes to a channel as standard input says; the consumers listen at an endpoint.
+pub(crate) fn drive(reference: &str, endpoint: &str) -> Result {
     let orb = Orb::builder()
-        .listen("iiop://127.0.0.1:0")
+        .listen(endpoint)
         .concurrency(Concurrency::ThreadPerConnection)
         .client_connections(ClientConnections::Private)
         .build()?;

@@ -1,10 +1,10 @@
 //! `oxbench events`: from supplier to consumers through a channel, by payload, number of consumers and number of filters that
-//! do not match, beside omniEvents, zenoh, Cyclone DDS and raw sockets.
+//! do not match, beside omniEvents, zenoh, Cyclone DDS, iceoryx2 and raw sockets.
 //!
 //! Supplier and consumers are one process, the channel another. Times are those from a push to the last consumer that has
 //! the event. omniEvents' push is two-way as CosEvent has it, OxORB's oneway as TAO has it. Only omniEvents, OxORB and zenoh's
 //! router have a process in the middle: the others take one hop, Cyclone DDS between two processes, zenoh's peers over
-//! TCP within one.
+//! TCP and iceoryx2 through shared memory within one.
 
 pub(crate) mod driver;
 mod plot;
@@ -22,29 +22,36 @@ use crate::Result;
 use crate::load::Quiet;
 use crate::machine::Machine;
 use crate::output::CheckedOutput;
-use crate::peers::apart::ZENOH;
+use crate::peers::apart::{ICEORYX2, ZENOH};
 use crate::peers::omniorb::Events;
 use crate::peers::{cyclone, own_side};
-use crate::placement::{Cpus, Role};
+use crate::placement::{Placement, Role};
 use crate::process::Process;
+use crate::protocols::Folder;
 
 /// Options of `oxbench events`.
 #[derive(Args)]
 pub(crate) struct Options {
+    /// Few events, one round, and 100 consumers at most: to see that it works
+    #[arg(long)]
+    quick: bool,
+
     /// Events of each round
-    #[arg(long, default_value_t = 2_000, value_parser = clap::value_parser!(u64).range(10..))]
+    #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(10..))]
     events: u64,
 
     /// Rounds of each row; in each round all contenders take their turn, beginning with another one
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 
     /// Most consumers of the fan-out
     #[arg(long, default_value_t = 1_000)]
     most: u32,
 
-    #[command(flatten)]
-    pair: Cpus,
+    /// CPUs of supplier and consumers, and of the channel: `0` both on one, `0,1` one each, `free` wherever the kernel puts
+    /// them. The bounds are those of one CPU
+    #[arg(long, default_value = "0")]
+    cpus: Placement,
 
     /// Only these contenders; all that can be had by default
     #[arg(long, value_delimiter = ',')]
@@ -68,6 +75,14 @@ pub(crate) enum Contender {
     #[value(name = "oxorb")]
     #[serde(rename = "oxorb")]
     OxOrb,
+    /// A channel in a process of its own, over UNIX sockets
+    #[value(name = "oxorb-unix")]
+    #[serde(rename = "oxorb-unix")]
+    OxOrbUnix,
+    /// A channel in a process of its own, over shared memory
+    #[value(name = "oxorb-shm")]
+    #[serde(rename = "oxorb-shm")]
+    OxOrbShm,
     /// A channel in the process of supplier and consumers
     Local,
     /// zenoh through a router, a session for each consumer
@@ -76,6 +91,19 @@ pub(crate) enum Contender {
     ZenohPeers,
     /// Cyclone DDS by UDP from one process to another, reliable, a reader for each consumer
     Cyclone,
+    /// iceoryx2 through shared memory, a thread that sleeps for each consumer
+    Iceoryx2,
+}
+
+impl Contender {
+    /// Returns the endpoint of OxORB's sides: `FILE` stands for a socket of each.
+    fn endpoint(self) -> &'static str {
+        match self {
+            Contender::OxOrbUnix => "uiop://FILE",
+            Contender::OxOrbShm => "shm://FILE",
+            _ => "iiop://127.0.0.1:0",
+        }
+    }
 }
 
 impl fmt::Display for Contender {
@@ -132,14 +160,16 @@ impl Load {
                         ..ONE
                     }
             }
-            // CosEvent has no filters.
-            Contender::OmniEvents => self.idle == 0,
+            // CosEvent has no filters; 1,000 consumers take it a quarter of a second for each event.
+            Contender::OmniEvents => self.idle == 0 && self.consumers <= 100,
             Contender::OxOrb => true,
             Contender::Local => self.idle == 0 && self.window == 1,
-            // A session, reader or segment for each.
-            Contender::ZenohRouter | Contender::ZenohPeers | Contender::Cyclone => {
-                self.idle == 0 && self.consumers <= 100
-            }
+            // A session, reader, thread or segment for each.
+            Contender::ZenohRouter
+            | Contender::ZenohPeers
+            | Contender::Cyclone
+            | Contender::Iceoryx2 => self.idle == 0 && self.consumers <= 100,
+            Contender::OxOrbUnix | Contender::OxOrbShm => self.idle == 0 && self.consumers <= 100,
         }
     }
 
@@ -159,19 +189,29 @@ pub(crate) fn run(options: &Options) -> Result {
 
 fn measure(options: &Options) -> Result<Report> {
     let (contenders, left_out) = ready(&options.contenders)?;
-    let quiet = Quiet::begin(&options.pair.cpus.cpus());
+    let quiet = Quiet::begin(&options.cpus.cpus());
+    let (events, rounds, most) = match options.quick {
+        true => (100, 1, 100),
+        false => (options.events, options.rounds, options.most),
+    };
+    let folder = Folder::new()?;
     let mut rows = Vec::new();
-    for load in Load::all(options.most) {
+    for load in Load::all(most) {
         eprintln!("{load} ...");
         let suited: Vec<&Ready> = contenders
             .iter()
             .filter(|one| load.suits(one.contender))
             .collect();
         let mut seen = vec![Vec::new(); suited.len()];
-        for round in 0..options.rounds {
+        for round in 0..rounds {
             for at in 0..suited.len() {
                 let at = (at + round as usize) % suited.len();
-                seen[at].push(suited[at].measure(options, load)?);
+                seen[at].push(suited[at].measure(
+                    options.cpus,
+                    &folder,
+                    load,
+                    load.events(events),
+                )?);
             }
         }
         for (one, seen) in suited.into_iter().zip(seen) {
@@ -180,10 +220,10 @@ fn measure(options: &Options) -> Result<Report> {
     }
     Ok(Report {
         machine: Machine::this(),
-        placement: options.pair.cpus.to_string(),
+        placement: options.cpus.to_string(),
         kept_out: quiet.kept_out(),
-        rounds: options.rounds,
-        events: options.events,
+        rounds,
+        events,
         left_out,
         rows,
     })
@@ -206,7 +246,12 @@ enum Programs {
 impl Programs {
     fn of(contender: Contender) -> Result<Programs> {
         Ok(match contender {
-            Contender::Raw | Contender::OxOrb | Contender::Local => Programs::Own,
+            Contender::Raw
+            | Contender::OxOrb
+            | Contender::OxOrbUnix
+            | Contender::OxOrbShm
+            | Contender::Local => Programs::Own,
+            Contender::Iceoryx2 => Programs::Other(ICEORYX2.program()?),
             Contender::OmniEvents => Programs::OmniEvents(Events::build()?),
             Contender::ZenohRouter | Contender::ZenohPeers => Programs::Other(ZENOH.program()?),
             Contender::Cyclone => Programs::Other(cyclone::events()?),
@@ -228,7 +273,7 @@ fn ready(asked: &[Contender]) -> Result<(Vec<Ready>, Vec<String>)> {
                 programs,
             }),
             Err(error) if asked.is_empty() => {
-                let told = format!("{contender} is left out: {error}");
+                let told = format!("MISSING  {contender} is not measured: {error}");
                 eprintln!("{told}");
                 left_out.push(told);
             }
@@ -240,9 +285,14 @@ fn ready(asked: &[Contender]) -> Result<(Vec<Ready>, Vec<String>)> {
 
 impl Ready {
     /// New processes each time: nothing of one load shows in the next.
-    fn measure(&self, options: &Options, load: Load) -> Result<Seen> {
+    fn measure(
+        &self,
+        placement: Placement,
+        folder: &Folder,
+        load: Load,
+        events: u64,
+    ) -> Result<Seen> {
         let name = |side| format!("the {side} of {}", self.contender);
-        let placement = options.pair.cpus;
         let start =
             |mut command| Process::start(name("channel"), placement, Role::Server, &mut command);
         let (_service, channel, mut command) = match &self.programs {
@@ -259,13 +309,18 @@ impl Ready {
                     Contender::Raw => ("event-relay", "event-raw"),
                     _ => ("event-channel", "event-driver"),
                 };
+                let endpoint = || self.contender.endpoint().replace("FILE", &folder.file());
                 let mut command = own_side(server)?;
-                if self.contender == Contender::Raw {
-                    command.arg(load.size.to_string());
-                }
+                command.arg(match self.contender {
+                    Contender::Raw => load.size.to_string(),
+                    _ => endpoint(),
+                });
                 let mut channel = start(command)?;
                 let mut command = own_side(driver)?;
                 command.arg(channel.hear()?);
+                if self.contender != Contender::Raw {
+                    command.arg(endpoint());
+                }
                 (None, Some(channel), command)
             }
             Programs::Other(program) => {
@@ -283,6 +338,7 @@ impl Ready {
                         router = Some(routing);
                     }
                     Contender::ZenohPeers => drop(command.arg("peers")),
+                    Contender::Iceoryx2 => drop(command.arg("events")),
                     _ => {}
                 }
                 (None, router, command)
@@ -290,7 +346,6 @@ impl Ready {
         };
         let mut driver = Process::start(name("driver"), placement, Role::Client, &mut command)?;
         driver.expect("ready")?;
-        let events = load.events(options.events);
         let mut answer = String::new();
         // The first one, a tenth as long, is for caches and connections.
         for events in [events.div_ceil(10), events] {

@@ -95,12 +95,15 @@ fn draw_panel<'a>(
     legend(&mut chart, SeriesLabelPosition::UpperLeft)
 }
 
-const COLORS: [(Contender, RGBColor); 7] = [
+const COLORS: [(Contender, RGBColor); 10] = [
     (Contender::Raw, RGBColor(120, 120, 120)),
     (Contender::OmniEvents, RGBColor(31, 119, 180)),
     (Contender::OxOrb, RGBColor(214, 69, 29)),
+    (Contender::OxOrbUnix, RGBColor(255, 127, 14)),
+    (Contender::OxOrbShm, RGBColor(188, 189, 34)),
     (Contender::Local, RGBColor(44, 160, 44)),
     (Contender::ZenohRouter, RGBColor(148, 103, 189)),
     (Contender::ZenohPeers, RGBColor(197, 176, 213)),
     (Contender::Cyclone, RGBColor(140, 86, 75)),
+    (Contender::Iceoryx2, RGBColor(23, 190, 207)),
 ];

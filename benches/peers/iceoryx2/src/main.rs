@@ -1,8 +1,10 @@
-//! One side of a pair of processes that exchange requests and responses by iceoryx2, as `oxbench` tells it to on standard
-//! input.
+//! One side of a pair of processes that exchange requests and responses by iceoryx2, or a publisher with its subscribers,
+//! as `oxbench` tells it to on standard input.
 //!
 //! A request and its response carry as many octets as the call's body. Both sides copy into memory that iceoryx2 lends, and
 //! read where the other side wrote. With `spin` a side looks again and again; with `event` it sleeps until it is notified.
+
+mod events;
 
 use std::error::Error;
 use std::io::{BufRead, Write};
@@ -21,7 +23,8 @@ fn main() -> Result {
     match words[..] {
         ["server", name, wait] => serve(name, sleeps(wait)?),
         ["client", name, wait] => call(name, sleeps(wait)?),
-        _ => Err("oxbench-iceoryx2 server|client NAME spin|event".into()),
+        ["events"] => events::drive(),
+        _ => Err("oxbench-iceoryx2 server|client NAME spin|event, or events".into()),
     }
 }
 

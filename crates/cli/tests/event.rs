@@ -515,6 +515,62 @@ fn gateways_by_udp_join_two_channels() {
     assert!(wrong.contains("number@address:port"), "{wrong}");
 }
 
+/// One gateway tells another where events of a type go.
+#[test]
+fn a_gateway_asks_an_address_server() {
+    let (north, south) = (Server::start(&[]), Server::start(&[]));
+    let mut consumer = south.consumer(&["sub"], "connected");
+    let at = format!("127.0.0.1:{}", oxorb_testkit::net::free_port());
+    let gateway = |args: &[&str], said: &str| {
+        let args = [&["gateway", "udp", "--format", "json"], args].concat();
+        let mut process = Process::spawn(oxorb(&args));
+        let line = process.wait_for_line(said, LIMIT);
+        (process, serde_json::from_str::<Value>(&line).unwrap())
+    };
+    let _hears = gateway(&["--channel", south.url(), "--receive", &at], "connected");
+    // Sends nothing of its own: north has no such events.
+    let table = format!("17@{at}");
+    let tells = ["--channel", south.url(), "type==99", "--send", &table];
+    let (_tells, said) = gateway(
+        &[&tells[..], &["--serve-addresses", "Groups"]].concat(),
+        "serving addresses",
+    );
+    let url = said["corbaloc"][0].as_str().unwrap();
+    let asks = ["--channel", north.url(), "--addresses", url];
+    let (mut asks, _) = gateway(&asks, "connected");
+    north.publish(&["--type", "18", "--ttl", "2", "1"]);
+    north.publish(&["--type", "17", "--ttl", "2", "2"]);
+    let passed = next(&mut consumer);
+    assert_eq!((&passed["type"], &passed["value"]), (&json!(17), &json!(2)));
+    let stop = Command::new("kill").arg(asks.id().to_string()).status();
+    assert!(stop.unwrap().success());
+    let ended: Value = serde_json::from_str(&asks.wait_for_line("ended", LIMIT)).unwrap();
+    let counts = &ended["counts"];
+    assert_eq!(
+        (&counts["sent"], &counts["nowhere"]),
+        (&json!(1), &json!(1))
+    );
+    let wrong = bad(&[
+        "gateway",
+        "udp",
+        "--channel",
+        north.url(),
+        "--receive",
+        &at,
+        "type==17",
+    ]);
+    assert!(wrong.contains("--send or --addresses"), "{wrong}");
+    let wrong = bad(&[
+        "gateway",
+        "udp",
+        "--channel",
+        north.url(),
+        "--addresses",
+        "x:y",
+    ]);
+    assert!(wrong.contains("the address server x:y"), "{wrong}");
+}
+
 #[test]
 fn the_services_of_the_omg_are_served_beside() {
     let server = Server::start(&["--notify=chan"]);

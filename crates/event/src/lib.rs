@@ -14,7 +14,7 @@
 //! * [`gateway`] takes events farther: to a channel elsewhere by GIOP, or to many by datagrams.
 //! * [`in_order`] has an ORB keep the order of events between processes.
 //! * [`delivery`] has the queues and threads of a channel that does not deliver in the supplier's thread.
-//! * [`rtec_event_comm`] and [`rtec_event_channel_admin`] hold the interfaces as they are in IDL.
+//! * [`rtec_event_comm`], [`rtec_event_channel_admin`] and [`rtec_udp_admin`] hold the interfaces as they are in IDL.
 #![forbid(unsafe_code)]
 
 mod channel;
@@ -34,7 +34,7 @@ mod typed;
 
 mod idl {
     #![allow(missing_docs, reason = "the IDL says it")]
-    oxorb::include_idl!("RtecEventChannelAdmin");
+    oxorb::include_idl!("rtec");
 }
 
 pub use channel::{
@@ -49,7 +49,8 @@ pub use filter::{
 };
 pub use filter_text::FilterTextError;
 pub use idl::{
-    EventPayload, RtecEventData, rtec_base, rtec_event_channel_admin, rtec_event_comm, time_base,
+    EventPayload, RtecEventData, rtec_base, rtec_event_channel_admin, rtec_event_comm,
+    rtec_udp_admin, time_base,
 };
 pub use order::in_order;
 pub use oxorb_delivery as delivery;

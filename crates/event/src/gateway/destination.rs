@@ -3,10 +3,16 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
+use super::AskedAddresses;
 use crate::rtec_event_comm::EventHeader;
 
-/// Addresses for events, as TAO's address servers know them: one for all, or one for each type or source.
+/// Addresses for events, as TAO's address servers know them: one for all (`TAO_ECG_Simple_Address_Server`), one for each
+/// type or source (`TAO_ECG_Complex_Address_Server`), or those that an address server elsewhere answers.
+///
+/// Destinations are themselves a servant of [`AddrServer`](crate::rtec_udp_admin::AddrServer): activated in a POA, they tell
+/// gateways of other hosts and ORBs.
 ///
 /// ```
 /// use oxorb_event::gateway::Destinations;
@@ -18,9 +24,20 @@ use crate::rtec_event_comm::EventHeader;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Destinations {
+    source: Source,
+}
+
+#[derive(Clone, Debug)]
+enum Source {
+    Table(Table),
+    Asked(Arc<AskedAddresses>),
+}
+
+#[derive(Clone, Debug)]
+struct Table {
     key: Key,
-    table: HashMap<i32, SocketAddr>,
-    /// For keys that the table does not have.
+    entries: HashMap<i32, SocketAddr>,
+    /// For keys that have no entry.
     other: Option<SocketAddr>,
 }
 
@@ -39,11 +56,11 @@ pub struct DestinationError {
 impl Destinations {
     /// Returns a table that sends all events to one address.
     pub fn all(address: SocketAddr) -> Self {
-        Self {
+        Self::table(Table {
             key: Key::Type,
-            table: HashMap::new(),
+            entries: HashMap::new(),
             other: Some(address),
-        }
+        })
     }
 
     /// Reads a table of `type@address:port`, with blanks between; `*` stands for all other types. Events of types that it
@@ -63,19 +80,37 @@ impl Destinations {
         Self::parse(Key::Source, text)
     }
 
-    /// Returns the address for an event.
+    /// Returns destinations that an address server tells, one call for each type and source that it was not asked about.
+    pub fn asked(addresses: AskedAddresses) -> Self {
+        Self {
+            source: Source::Asked(Arc::new(addresses)),
+        }
+    }
+
+    fn table(table: Table) -> Self {
+        Self {
+            source: Source::Table(table),
+        }
+    }
+
+    /// Returns the address for an event; `None`: there is none, or the address server does not answer. Waits for an address
+    /// server that has to be asked, in the thread of the caller.
     pub fn of(&self, header: &EventHeader) -> Option<SocketAddr> {
-        let key = match self.key {
+        let table = match &self.source {
+            Source::Table(table) => table,
+            Source::Asked(server) => return server.of(header),
+        };
+        let key = match table.key {
             Key::Type => header.r#type,
             Key::Source => header.source,
         };
-        self.table.get(&key).copied().or(self.other)
+        table.entries.get(&key).copied().or(table.other)
     }
 
     fn parse(key: Key, text: &str) -> Result<Self, DestinationError> {
-        let mut destinations = Self {
+        let mut table = Table {
             key,
-            table: HashMap::new(),
+            entries: HashMap::new(),
             other: None,
         };
         for entry in text.split_whitespace() {
@@ -85,17 +120,17 @@ impl Destinations {
             let (number, address) = entry.split_once('@').ok_or_else(wrong)?;
             let address = address.parse().map_err(|_| wrong())?;
             let before = match number {
-                "*" => destinations.other.replace(address),
+                "*" => table.other.replace(address),
                 number => {
                     let number = number.parse().map_err(|_| wrong())?;
-                    destinations.table.insert(number, address)
+                    table.entries.insert(number, address)
                 }
             };
             if before.is_some() {
                 return Err(wrong());
             }
         }
-        Ok(destinations)
+        Ok(Self::table(table))
     }
 }
 

@@ -11,6 +11,7 @@
 //!
 //! Octets of datagrams are those of TAO's multicast gateway: [`datagram`] and [`reassembly`], which are pure code.
 
+mod addresses;
 pub mod datagram;
 mod destination;
 mod error;
@@ -23,6 +24,7 @@ mod sender;
 
 pub(crate) use payload::read as read_payload;
 
+pub use addresses::AskedAddresses;
 pub use destination::{DestinationError, Destinations};
 pub use error::GatewayError;
 pub use iiop::{IiopGateway, IiopOptions, IiopStatistics};

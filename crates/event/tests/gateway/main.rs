@@ -1,5 +1,6 @@
 //! Gateways: octets of datagrams, fragments in any order, and events over datagrams and GIOP (A17, gateways with ttl).
 
+mod addresses;
 mod fragments;
 mod iiop;
 mod udp;

@@ -4,17 +4,18 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
-use oxorb::Orb;
+use oxorb::{Interface as _, Orb};
 use oxorb_event::gateway::{
-    Destinations, Interface, ReceiverOptions, SenderOptions, UdpReceiver, UdpSender,
+    AskedAddresses, Destinations, Interface, ReceiverOptions, SenderOptions, UdpReceiver, UdpSender,
 };
 use oxorb_event::rtec_event_channel_admin::EventChannelRef;
+use oxorb_event::rtec_udp_admin::AddrServerRef;
 use oxorb_event::{Filter, RemoteChannel, asks_for, in_order};
 use serde_json::json;
 
 use super::super::channel::end_of_process;
 use super::super::filter;
-use crate::listening::Listening;
+use crate::listening::{Listening, urls};
 use crate::orb::with_args;
 use crate::output::{BAD, Done, Failed, Format, because, print, print_line};
 
@@ -28,18 +29,29 @@ use crate::output::{BAD, Done, Failed, Format, because, print, print_line};
     Examples:\n  \
     oxorb event gateway udp --channel corbaloc::host:2811/EventService --send 239.255.0.1:10001 --interface eth0\n  \
     oxorb event gateway udp --channel corbaloc::host:2811/EventService --receive 239.255.0.1:10001 --interface eth0\n  \
-    oxorb event gateway udp --channel file:ec.ior 'type==17' --send '17@10.0.0.8:9000 *@10.0.0.9:9000' --crc"
+    oxorb event gateway udp --channel file:ec.ior 'type==17' --send '17@10.0.0.8:9000 *@10.0.0.9:9000' --crc\n  \
+    oxorb event gateway udp --channel file:ec.ior --addresses corbaloc::host:2812/Addresses"
 )]
 pub(crate) struct Args {
     /// Channel: IOR:, corbaloc:, corbaname: or file:
     #[arg(long, value_name = "URL")]
     channel: String,
     /// Events to send, as `type==17 && source!=3`; all of them unless given
-    #[arg(value_name = "FILTER", requires = "send")]
+    #[arg(value_name = "FILTER")]
     filter: Option<String>,
     /// Send events to ADDRESS:PORT, or by type as 'TYPE@ADDRESS:PORT ... *@ADDRESS:PORT'
-    #[arg(long, value_name = "ADDRESS:PORT", required_unless_present = "receive")]
+    #[arg(long, value_name = "ADDRESS:PORT", required_unless_present_any = ["receive", "addresses"])]
     send: Option<String>,
+    /// Send each event where an address server says (RtecUDPAdmin::AddrServer, of TAO or OxORB): IOR:, corbaloc:, corbaname:
+    /// or file:. It is asked once in 10 seconds for each type and source
+    #[arg(long, value_name = "URL", conflicts_with = "send")]
+    addresses: Option<String>,
+    /// Send to addresses of IPv6 that the address server tells; unless given, to those of IPv4
+    #[arg(long, requires = "addresses")]
+    ipv6: bool,
+    /// Be an address server for other gateways, which tells them the addresses of --send: at corbaloc::HOST:PORT/NAME
+    #[arg(long, value_name = "NAME", requires = "send")]
+    serve_addresses: Option<String>,
     /// The numbers before @ in --send are sources
     #[arg(long, requires = "send")]
     by_source: bool,
@@ -76,10 +88,11 @@ const CALL: Duration = Duration::from_secs(5);
 
 /// Passes events on until the process is ended.
 pub(crate) fn run(args: &Args) -> Done {
-    let plan = Plan::read(args)?;
     let builder = args.listening.at(in_order(Orb::builder()), args.port);
     let builder = builder.connect_timeout(CALL).round_trip_timeout(CALL);
     let orb = with_args(builder).build()?;
+    let plan = Plan::read(args, &orb)?;
+    let addresses = plan.serve_addresses(args, &orb)?;
     let found: Result<EventChannelRef, _> = orb.resolve(&args.channel);
     let channel =
         found.map_err(|why| because(format!("the event channel {}: {why}", args.channel)))?;
@@ -90,6 +103,9 @@ pub(crate) fn run(args: &Args) -> Done {
     // What is wrong at the beginning is no loss: it ends the command.
     let mut ends = Some(plan.connect(&channel)?);
     told(args.format, "connected")?;
+    if let Some(urls) = addresses {
+        serving(args.format, &urls)?;
+    }
     let mut next_look = Instant::now() + period;
     loop {
         let left = next_look.saturating_duration_since(Instant::now());
@@ -124,15 +140,21 @@ struct Plan {
 }
 
 impl Plan {
-    fn read(args: &Args) -> Result<Plan, Failed> {
+    fn read(args: &Args, orb: &Orb) -> Result<Plan, Failed> {
+        if args.filter.is_some() && args.send.is_none() && args.addresses.is_none() {
+            return Err(because(
+                "a filter says which events to send: say where with --send or --addresses",
+            ));
+        }
         let filter = match &args.filter {
             None => Filter::ALL,
             Some(text) => filter::parse(text).map_err(because)?,
         };
         let interface = args.interface.unwrap_or_default();
-        let send = match &args.send {
-            None => None,
-            Some(text) => Some(sender_options(args, text, interface)?),
+        let send = match (&args.send, &args.addresses) {
+            (Some(text), _) => Some(args.send_to(table(text, args.by_source)?, text.contains('['))),
+            (None, Some(url)) => Some(args.send_to(asked(orb, url)?, args.ipv6)),
+            (None, None) => None,
         };
         let receive = args.receive.map(|listen| ReceiverOptions {
             interface,
@@ -144,6 +166,16 @@ impl Plan {
             send,
             receive,
         })
+    }
+
+    /// Serves the addresses if that is wanted. Returns the URLs.
+    fn serve_addresses(&self, args: &Args, orb: &Orb) -> Result<Option<Vec<String>>, Failed> {
+        let (Some(name), Some(send)) = (&args.serve_addresses, &self.send) else {
+            return Ok(None);
+        };
+        let server: AddrServerRef = orb.root_poa().activate(send.destinations.clone())?;
+        orb.bind(name, &server);
+        Ok(Some(urls(server.reference(), name)))
     }
 
     fn connect(&self, channel: &RemoteChannel) -> Result<Ends, Failed> {
@@ -168,25 +200,36 @@ impl Plan {
     }
 }
 
-fn sender_options(args: &Args, text: &str, interface: Interface) -> Result<SenderOptions, Failed> {
-    let destinations = match (text.parse::<SocketAddr>(), args.by_source) {
+impl Args {
+    fn send_to(&self, destinations: Destinations, ipv6: bool) -> SenderOptions {
+        // A socket is of one family.
+        let local = match ipv6 {
+            true => SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)),
+            false => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
+        };
+        SenderOptions {
+            local,
+            interface: self.interface.unwrap_or_default(),
+            mtu: self.mtu as usize,
+            checksum: self.crc,
+            hops: self.ttl,
+            ..SenderOptions::new(destinations)
+        }
+    }
+}
+
+fn table(text: &str, by_source: bool) -> Result<Destinations, Failed> {
+    Ok(match (text.parse::<SocketAddr>(), by_source) {
         (Ok(all), _) => Destinations::all(all),
         (Err(_), false) => Destinations::by_type(text)?,
         (Err(_), true) => Destinations::by_source(text)?,
-    };
-    // A socket is of one family.
-    let local = match text.contains('[') {
-        true => SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)),
-        false => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
-    };
-    Ok(SenderOptions {
-        local,
-        interface,
-        mtu: args.mtu as usize,
-        checksum: args.crc,
-        hops: args.ttl,
-        ..SenderOptions::new(destinations)
     })
+}
+
+fn asked(orb: &Orb, url: &str) -> Result<Destinations, Failed> {
+    let server: Result<AddrServerRef, _> = orb.resolve(url);
+    let server = server.map_err(|why| because(format!("the address server {url}: {why}")))?;
+    Ok(Destinations::asked(AskedAddresses::new(server)))
 }
 
 /// Connections to the channel.
@@ -269,5 +312,12 @@ fn told(format: Format, what: &str) -> Done {
             Ok(())
         }
         (Format::Text, what) => print(format_args!("{what}\n")),
+    }
+}
+
+fn serving(format: Format, urls: &[String]) -> Done {
+    match format {
+        Format::Json => print_line(&json!({"event": "serving addresses", "corbaloc": urls})),
+        Format::Text => print(format_args!("serving addresses at {}\n", urls.join(" "))),
     }
 }

@@ -1,0 +1,140 @@
+//! Address servers: which host or multicast group the events of a type and source go to, asked by GIOP.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use oxorb::{CompletionStatus, Interface as _, SystemException, SystemExceptionKind};
+
+use super::Destinations;
+use crate::rtec_event_comm::EventHeader;
+use crate::rtec_udp_admin::{AddrServer, AddrServerRef, UdpAddr, UdpAddrV6, UdpAddress};
+
+/// Types and sources whose addresses are kept; one more forgets all.
+const KEPT: usize = 1_024;
+
+/// Addresses that an address server of any ORB tells, TAO's too (`RtecUDPAdmin::AddrServer`).
+///
+/// The server is asked once for each type and source, and again when the answer is older than [`keep`](Self::keep). One that
+/// does not answer costs an event a call's time at most; until `keep` is over its last address stands, or there is none.
+#[derive(Debug)]
+pub struct AskedAddresses {
+    server: AddrServerRef,
+    keep: Duration,
+    known: Mutex<HashMap<(i32, i32), Known>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    address: Option<SocketAddr>,
+    asked: Instant,
+}
+
+impl AskedAddresses {
+    /// Returns addresses that are asked again after 10 s, each time for 1 s at most.
+    pub fn new(server: AddrServerRef) -> Self {
+        Self {
+            server,
+            keep: Duration::ZERO,
+            known: Mutex::default(),
+        }
+        .timeout(Duration::from_secs(1))
+        .keep(Duration::from_secs(10))
+    }
+
+    /// Sets the time for which an answer stands. Zero asks for each event, as TAO's gateways do.
+    pub fn keep(self, keep: Duration) -> Self {
+        Self { keep, ..self }
+    }
+
+    /// Sets the time that a call may take: an event whose address is not known waits for so long at most.
+    pub fn timeout(self, timeout: Duration) -> Self {
+        let server = self.server.reference().with_timeout(timeout);
+        Self {
+            server: AddrServerRef::from_ref(server),
+            ..self
+        }
+    }
+
+    pub(super) fn of(&self, header: &EventHeader) -> Option<SocketAddr> {
+        let key = (header.r#type, header.source);
+        let known = self.known().get(&key).copied();
+        let asked = Instant::now();
+        if let Some(known) = known
+            && asked.duration_since(known.asked) < self.keep
+        {
+            return known.address;
+        }
+        let before = known.and_then(|known| known.address);
+        let address = self.ask(header).unwrap_or(before);
+        let mut all = self.known();
+        if all.len() >= KEPT {
+            all.clear();
+        }
+        all.insert(key, Known { address, asked });
+        address
+    }
+
+    /// Asks as TAO's gateways do: with the ttl that the event will have, and once more for IPv4 alone if the server is older
+    /// than IPv6.
+    fn ask(&self, header: &EventHeader) -> Result<Option<SocketAddr>, SystemException> {
+        let mut header = *header;
+        header.ttl -= 1;
+        match self.server.get_address(&header) {
+            Ok(address) => Ok(address_of(&address)),
+            Err(why) if why.kind == SystemExceptionKind::BadOperation => {
+                let address = self.server.get_addr(&header)?;
+                Ok(address_of(&UdpAddress::V4Addr(address)))
+            }
+            Err(why) => Err(why),
+        }
+    }
+
+    fn known(&self) -> MutexGuard<'_, HashMap<(i32, i32), Known>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Answers of TAO's address servers, for gateways elsewhere. What has no address is told as 0.0.0.0, port 0, as there.
+impl AddrServer for Destinations {
+    /// # Errors
+    /// DATA_CONVERSION: the address is one of IPv6.
+    fn get_addr(&self, header: &EventHeader) -> Result<UdpAddr, SystemException> {
+        match told(self.of(header)) {
+            UdpAddress::V4Addr(address) => Ok(address),
+            UdpAddress::V6Addr(_) => Err(SystemException::new(
+                SystemExceptionKind::DataConversion,
+                0,
+                CompletionStatus::Yes,
+            )),
+        }
+    }
+
+    fn get_address(&self, header: &EventHeader) -> Result<UdpAddress, SystemException> {
+        Ok(told(self.of(header)))
+    }
+}
+
+fn told(address: Option<SocketAddr>) -> UdpAddress {
+    let address = address.unwrap_or_else(|| SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)));
+    let port = address.port();
+    match address.ip() {
+        IpAddr::V4(ip) => UdpAddress::V4Addr(UdpAddr {
+            ipaddr: ip.to_bits(),
+            port,
+        }),
+        IpAddr::V6(ip) => UdpAddress::V6Addr(UdpAddrV6 {
+            ipaddr: ip.octets(),
+            port,
+        }),
+    }
+}
+
+fn address_of(told: &UdpAddress) -> Option<SocketAddr> {
+    let (ip, port) = match told {
+        UdpAddress::V4Addr(address) => (Ipv4Addr::from_bits(address.ipaddr).into(), address.port),
+        UdpAddress::V6Addr(address) => (IpAddr::V6(Ipv6Addr::from(address.ipaddr)), address.port),
+    };
+    (port != 0).then(|| SocketAddr::new(ip, port))
+}

@@ -11,7 +11,7 @@ use crate::core::Core;
 use crate::handle::Outlet;
 use crate::lane::Lane;
 use crate::outlet::{Asked, Runner, Shared, State, Turns};
-use crate::plan::{ConnectError, DispatcherError, Plan};
+use crate::plan::{ConnectError, DispatcherError, LanePlan, Plan};
 use crate::sync::Lock;
 use crate::timers::{Timer, Timers};
 use crate::{Attributes, Cause, Counts, Offered, Qos, Sink};
@@ -29,6 +29,8 @@ const WAITED: usize = 64;
 pub struct Dispatcher<E: Clone + Send + 'static> {
     plan: Plan,
     lanes: Arc<[Arc<Lane<E>>]>,
+    /// Of each lane; a single one without lanes.
+    turns: Box<[Turns]>,
     timers: Timers,
     outlets: Lock<Vec<Weak<Shared<E>>>>,
     core: Arc<Core>,
@@ -51,8 +53,8 @@ impl<E: Clone + Send + 'static> Dispatcher<E> {
                     .map_err(DispatcherError::Timers)?
             }
         };
-        let lanes = plan.lanes.iter().map(|lane| {
-            let started = Lane::start(lane, plan.outlets);
+        let lanes = plan.lanes.iter().enumerate().map(|(index, lane)| {
+            let started = Lane::start(index, lane, plan.outlets);
             let lane = lane.name.clone();
             let failed = |error| DispatcherError::Lane { name: lane, error };
             started.map(Arc::new).map_err(failed)
@@ -64,6 +66,7 @@ impl<E: Clone + Send + 'static> Dispatcher<E> {
         };
         Ok(Dispatcher {
             core: Core::new(plan.events),
+            turns: turns(&plan),
             plan,
             lanes,
             timers,
@@ -91,18 +94,13 @@ impl<E: Clone + Send + 'static> Dispatcher<E> {
 
     fn add(&self, sink: Option<Arc<dyn Sink<E>>>, qos: Qos) -> Result<Outlet<E>, ConnectError> {
         let runner = self.check(&qos)?;
-        let turns = match self.plan.lanes.get(qos.lane) {
-            None => Turns::Reactive,
-            Some(lane) if lane.dispatching == Dispatching::Static => Turns::Lane,
-            Some(_) => Turns::ByDeadline,
-        };
         let limit = self.plan.outlets;
         let more = |outlets| (outlets < limit).then_some(outlets + 1);
         let connected = &self.core.connected;
         connected
             .fetch_update(Ordering::SeqCst, Ordering::SeqCst, more)
             .map_err(|_| ConnectError::TooManyOutlets { limit })?;
-        let state = State::new(qos, turns, Arc::clone(&self.core));
+        let state = State::new(qos, &self.turns, Arc::clone(&self.core));
         let shared = Shared::new(
             state,
             sink,
@@ -132,12 +130,13 @@ impl<E: Clone + Send + 'static> Dispatcher<E> {
         if self.lanes.is_empty() {
             return Ok(Runner::Reactive);
         }
-        let lane = self.lanes.get(qos.lane);
-        let lane = lane.ok_or(ConnectError::NoSuchLane {
-            lane: qos.lane,
-            lanes: self.lanes.len(),
-        })?;
-        Ok(Runner::Lane(Arc::clone(lane)))
+        match qos.lane < self.lanes.len() {
+            true => Ok(Runner::Lanes(Arc::clone(&self.lanes))),
+            false => Err(ConnectError::NoSuchLane {
+                lane: qos.lane,
+                lanes: self.lanes.len(),
+            }),
+        }
     }
 
     /// Offers an event to several outlets, in this order. Those that wait for room do so after all
@@ -249,6 +248,18 @@ impl<E: Clone + Send + 'static> Dispatcher<E> {
 impl<E: Clone + Send + 'static> Drop for Dispatcher<E> {
     fn drop(&mut self) {
         self.stop(&self.live());
+    }
+}
+
+/// Returns the way in which turns are taken in each lane.
+fn turns(plan: &Plan) -> Box<[Turns]> {
+    let of_lane = |lane: &LanePlan| match lane.dispatching {
+        Dispatching::Static => Turns::Lane,
+        _ => Turns::ByDeadline,
+    };
+    match plan.lanes.is_empty() {
+        true => Box::new([Turns::Reactive]),
+        false => plan.lanes.iter().map(of_lane).collect(),
     }
 }
 

@@ -108,9 +108,13 @@ impl<E: Clone + Send + 'static> Outlet<E> {
         self.shared.lock().qos().clone()
     }
 
-    /// Replaces the quality of service, apart from the lane, which stays. Events that wait are
-    /// sorted anew; those for which there is no room are dropped by the new policy. A zero that
-    /// [`connect`](crate::Dispatcher::connect) refuses counts as 1. Allocates.
+    /// Replaces the quality of service. Events that wait are sorted anew; those for which there is
+    /// no room are dropped by the new policy. A zero that [`connect`](crate::Dispatcher::connect)
+    /// refuses counts as 1, and a lane that does not exist as the lane before. Allocates, unless
+    /// lane, order in the lane and execution time alone differ.
+    ///
+    /// Another lane takes over with the next delivery: the one under way ends where it is, and no
+    /// event overtakes another one by the move.
     pub fn set_qos(&self, qos: Qos) {
         self.shared.set_qos(Qos {
             events: qos.events.max(1),

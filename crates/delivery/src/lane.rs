@@ -24,7 +24,12 @@ pub(crate) struct Lane<E: Clone + Send + 'static> {
 }
 
 impl<E: Clone + Send + 'static> Lane<E> {
-    pub(crate) fn start(plan: &LanePlan, outlets: usize) -> Result<Lane<E>, StartError> {
+    /// Starts the threads of the lane with this index.
+    pub(crate) fn start(
+        index: usize,
+        plan: &LanePlan,
+        outlets: usize,
+    ) -> Result<Lane<E>, StartError> {
         let mut module = oxorb_dispatch::Plan::new(plan.name.clone(), plan.dispatching);
         module.threads = plan.threads;
         module.spares = plan.spares;
@@ -37,8 +42,8 @@ impl<E: Clone + Send + 'static> Lane<E> {
         let count = Arc::clone(&ended);
         let module = Module::start(module, move |taken: Taken<Arc<Shared<E>>>| {
             match taken {
-                Taken::Due(outlet) | Taken::Late(outlet) => outlet.turn_of_token(),
-                Taken::Dropped(outlet) => outlet.late_token(),
+                Taken::Due(outlet) | Taken::Late(outlet) => outlet.turn_of_token(index),
+                Taken::Dropped(outlet) => outlet.late_token(index),
             }
             count.fetch_add(1, Ordering::Relaxed);
         })?;

@@ -98,7 +98,7 @@ impl Sink<u64> for Notes {
 
 struct World {
     outlet: Arc<Shared<u64>>,
-    turns: Arc<Mutex<Receiver<Arc<Shared<u64>>>>>,
+    turns: Arc<Mutex<Receiver<(usize, Arc<Shared<u64>>)>>>,
     reactive: bool,
     over: Arc<Mutex<bool>>,
     sink: Option<Arc<Notes>>,
@@ -110,11 +110,11 @@ fn world(qos: Qos, sink: Option<Arc<Notes>>, reactive: bool) -> World {
     let clock = Arc::new(ManualClock::default());
     let timers = Timers::manual(clock.clone(), 4);
     let (queue, turns) = channel();
-    let (runner, kind) = match reactive {
-        true => (Runner::Reactive, Turns::Reactive),
-        false => (Runner::Model(queue), Turns::Lane),
+    let (runner, lanes) = match reactive {
+        true => (Runner::Reactive, &[Turns::Reactive][..]),
+        false => (Runner::Model(queue), &[Turns::Lane, Turns::ByDeadline][..]),
     };
-    let state = State::new(qos, kind, Arc::clone(&core));
+    let state = State::new(qos, lanes, Arc::clone(&core));
     let pushed = sink.clone().map(|sink| sink as Arc<dyn Sink<u64>>);
     World {
         outlet: Shared::new(state, pushed, runner, clock, timers, core),
@@ -133,11 +133,11 @@ impl World {
             let (turns, over) = (Arc::clone(&self.turns), Arc::clone(&self.over));
             thread::spawn(move || {
                 loop {
-                    let turn = turns.lock().unwrap().recv().unwrap();
+                    let (lane, outlet) = turns.lock().unwrap().recv().unwrap();
                     if *over.lock().unwrap() {
                         return;
                     }
-                    turn.turn_of_token();
+                    outlet.turn_of_token(lane);
                 }
             })
         };
@@ -391,4 +391,28 @@ fn suspended(reactive: bool) {
     assert!(world.outlet.drain(Cause::Detached, LONG));
     assert_eq!(sink.got(), [0, 1, 2]);
     finish(&world, threads);
+}
+
+/// A consumer that moves from lane to lane while it is delivered to, and back to where its turns still wait.
+#[test]
+fn a_move_to_another_lane_keeps_the_order_and_loses_nothing() {
+    explore(|| {
+        let sink = Notes::new(|_| Outcome::Delivered);
+        let mut world = world(Qos::default(), Some(Arc::clone(&sink)), false);
+        let threads = world.serve();
+        let outlet = Arc::clone(&world.outlet);
+        let owner = thread::spawn(move || {
+            for lane in [1, 0, 1] {
+                outlet.set_qos(Qos {
+                    lane,
+                    ..Qos::default()
+                });
+            }
+        });
+        world.offer(0..4);
+        owner.join().unwrap();
+        assert!(world.outlet.drain(Cause::Detached, LONG));
+        assert_eq!(sink.got(), [0, 1, 2, 3]);
+        finish(&world, threads);
+    });
 }

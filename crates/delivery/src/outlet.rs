@@ -46,11 +46,11 @@ pub(crate) struct Shared<E: Clone + Send + 'static> {
 pub(crate) enum Runner<E: Clone + Send + 'static> {
     /// The supplier's.
     Reactive,
-    /// Those of a lane.
-    Lane(Arc<Lane<E>>),
+    /// Those of a lane: that of the quality of service.
+    Lanes(Arc<[Arc<Lane<E>>]>),
     /// Those of a model.
     #[cfg(all(test, feature = "model"))]
-    Model(shuttle::sync::mpsc::Sender<Arc<Shared<E>>>),
+    Model(shuttle::sync::mpsc::Sender<(usize, Arc<Shared<E>>)>),
 }
 
 /// Answer of an outlet that was asked not to wait.
@@ -181,26 +181,26 @@ impl<E: Clone + Send + 'static> Shared<E> {
         match next {
             Next::Nothing => {}
             Next::Look(at) => self.arm(at),
-            Next::Turn(timing) => self.dispatch(timing),
+            Next::Turn(lane, timing) => self.dispatch(lane, timing),
         }
     }
 
-    fn dispatch(&self, timing: Timing) {
+    fn dispatch(&self, lane: usize, timing: Timing) {
         let sent = match &self.runner {
             Runner::Reactive => return self.turns_here(),
-            Runner::Lane(lane) => {
+            Runner::Lanes(lanes) => {
                 let this = self.this.upgrade();
-                this.is_some_and(|this| lane.dispatch(this, timing))
+                this.is_some_and(|this| lanes[lane].dispatch(this, timing))
             }
             #[cfg(all(test, feature = "model"))]
             Runner::Model(turns) => {
                 let this = self.this.upgrade();
-                this.is_some_and(|this| turns.send(this).is_ok())
+                this.is_some_and(|this| turns.send((lane, this)).is_ok())
             }
         };
         if !sent {
             // The lanes were stopped: the dispatcher closes the outlet.
-            self.lock().tokens -= 1;
+            self.lock().token_used(lane);
         }
     }
 
@@ -304,8 +304,8 @@ impl<E: Clone + Send + 'static> Shared<E> {
     #[cfg(all(test, feature = "model"))]
     pub(crate) fn wake_model(&self) {
         if let (Runner::Model(turns), Some(this)) = (&self.runner, self.this.upgrade()) {
-            self.lock().tokens += 1;
-            turns.send(this).unwrap();
+            self.lock().token_given();
+            turns.send((0, this)).unwrap();
         }
     }
 

@@ -167,6 +167,114 @@ fn a_supplier_waits_for_room_and_for_a_dead_consumer_once() {
     drop(release);
 }
 
+/// A consumer that moves gets what waits from the other lane, in order, while its old lane is held by another consumer.
+#[test]
+fn a_consumer_moves_to_another_lane_with_its_queue() {
+    let lane = |name: &str| LanePlan {
+        spares: 0,
+        ..LanePlan::new(name)
+    };
+    let plan = Plan::lanes([lane("low"), lane("high")]);
+    let dispatcher = Dispatcher::start(plan).unwrap();
+    let (holder, held, release) = Recorder::blocking();
+    let holder = dispatcher.connect(holder, Qos::default()).unwrap();
+    let threads = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let noted = Arc::clone(&threads);
+    let (moved, told) = Recorder::answering(move |_| {
+        let name = thread::current().name().unwrap_or_default().to_owned();
+        noted.lock().unwrap().push(name);
+        Outcome::Delivered
+    });
+    let moved = dispatcher.connect(moved, Qos::default()).unwrap();
+    // The only thread of the low lane is in another consumer.
+    holder.offer(&99, &PLAIN);
+    receive(&held, 1);
+    (0..10).for_each(|event| assert_eq!(moved.offer(&event, &PLAIN), Offered::Taken));
+    assert_eq!(moved.counts().waiting, 10);
+    let to = |lane| Qos {
+        lane,
+        ..moved.qos()
+    };
+    moved.set_qos(to(1));
+    assert_eq!(receive(&told, 10), (0..10).collect::<Vec<_>>());
+    assert!(
+        threads
+            .lock()
+            .unwrap()
+            .iter()
+            .all(|name| name.contains("high"))
+    );
+    // A lane that does not exist is the lane before.
+    moved.set_qos(to(7));
+    assert_eq!(moved.qos().lane, 1);
+    // Back, where a turn of the first stay still waits: one thread, one order.
+    moved.set_qos(to(0));
+    (10..20).for_each(|event| assert_eq!(moved.offer(&event, &PLAIN), Offered::Taken));
+    assert_eq!(moved.counts().waiting, 10);
+    drop(release);
+    assert_eq!(receive(&told, 10), (10..20).collect::<Vec<_>>());
+    assert!(dispatcher.shut_down(LONG));
+    assert!(dispatcher.counts().is_balanced());
+}
+
+/// Lanes that change all the time, beside suppliers: nothing is lost, doubled or out of order.
+#[test]
+fn moves_between_lanes_keep_every_suppliers_order() {
+    const EACH: u64 = 2_000;
+    let by_deadline = LanePlan {
+        dispatching: Dispatching::Deadline,
+        ..LanePlan::new("deadline")
+    };
+    let plan = Plan::lanes([LanePlan::new("low"), LanePlan::new("high"), by_deadline]);
+    let dispatcher = Dispatcher::start(plan).unwrap();
+    let (sink, told) = Recorder::new();
+    let qos = Qos {
+        events: 8_192,
+        ..Qos::default()
+    };
+    let outlet = dispatcher.connect(sink, qos.clone()).unwrap();
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let suppliers: Vec<_> = (0..2)
+            .map(|supplier| {
+                let outlet = &outlet;
+                scope.spawn(move || {
+                    for number in 0..EACH {
+                        let about = Attributes {
+                            deadline: Some(u64::MAX / 4 - number),
+                            ..PLAIN
+                        };
+                        outlet.offer(&(supplier << 32 | number), &about);
+                    }
+                })
+            })
+            .collect();
+        scope.spawn(|| {
+            for lane in (0..3).cycle() {
+                if over.load(Ordering::SeqCst) {
+                    return;
+                }
+                let qos = Qos {
+                    lane,
+                    ..qos.clone()
+                };
+                outlet.set_qos(qos);
+                thread::yield_now();
+            }
+        });
+        suppliers.into_iter().for_each(|one| one.join().unwrap());
+        over.store(true, Ordering::SeqCst);
+    });
+    let all = receive(&told, 2 * EACH as usize);
+    for supplier in 0..2 {
+        let of_supplier = all.iter().filter(|&event| event >> 32 == supplier);
+        let numbers: Vec<u64> = of_supplier.map(|event| event & 0xffff_ffff).collect();
+        assert_eq!(numbers, (0..EACH).collect::<Vec<_>>());
+    }
+    assert!(outlet.quiesce(LONG));
+    assert_eq!(outlet.counts().delivered, 2 * EACH);
+}
+
 /// What one consumer is waited for, all others have already.
 #[test]
 fn others_have_the_event_before_one_is_waited_for() {

@@ -18,7 +18,8 @@ const HANDS: usize = 16;
 pub(crate) struct State<E> {
     pub(super) queue: Queue<E>,
     qos: Qos,
-    turns: Turns,
+    /// One for each lane; a single one without lanes.
+    lanes: Box<[Place]>,
     counts: Counts,
     core: Arc<Core>,
     /// [`Qos::wait`].
@@ -27,10 +28,6 @@ pub(crate) struct State<E> {
     pub(super) in_hand: u64,
     /// Threads that deliver now.
     pub(super) running: usize,
-    /// Turns that wait in the lane.
-    pub(super) tokens: u32,
-    /// Deadline of the most urgent of these.
-    token_deadline: u64,
     suspended: bool,
     /// Cause for which offered events are dropped from now on.
     pub(super) refusing: Option<Cause>,
@@ -61,6 +58,15 @@ pub(crate) enum Turns {
     ByDeadline,
 }
 
+/// Turns of an outlet in one lane. Those in a lane that it has left mean nothing.
+struct Place {
+    turns: Turns,
+    /// Turns that wait.
+    tokens: u32,
+    /// Deadline of the most urgent of these.
+    deadline: u64,
+}
+
 /// Events in the hands of a sink.
 pub(super) struct Hand<E> {
     pub(super) events: Vec<E>,
@@ -72,8 +78,8 @@ pub(super) enum Next {
     Nothing,
     /// Look again at this moment.
     Look(u64),
-    /// Take a turn.
-    Turn(Timing),
+    /// Take a turn in this lane.
+    Turn(usize, Timing),
 }
 
 /// Result of a look for events to deliver.
@@ -86,10 +92,16 @@ pub(super) enum Taken<E> {
 }
 
 impl<E> State<E> {
-    pub(crate) fn new(qos: Qos, turns: Turns, core: Arc<Core>) -> State<E> {
+    /// `lanes` has one entry for each lane, and a single one without lanes.
+    pub(crate) fn new(qos: Qos, lanes: &[Turns], core: Arc<Core>) -> State<E> {
+        let place = |turns: &Turns| Place {
+            turns: *turns,
+            tokens: 0,
+            deadline: u64::MAX,
+        };
         State {
+            lanes: lanes.iter().map(place).collect(),
             queue: Queue::new(&qos, spare(&qos)),
-            turns,
             counts: Counts::default(),
             core,
             wait: qos.wait,
@@ -97,8 +109,6 @@ impl<E> State<E> {
             qos,
             in_hand: 0,
             running: 0,
-            tokens: 0,
-            token_deadline: u64::MAX,
             suspended: false,
             refusing: None,
             closed: None,
@@ -124,8 +134,21 @@ impl<E> State<E> {
         &self.qos
     }
 
-    /// Replaces the quality of service; returns the events for which there is no room any more.
-    pub(crate) fn set_qos(&mut self, qos: Qos) -> Vec<(Cause, Entry<E>)> {
+    /// Returns the lane that dispatches the outlet; 0 without lanes.
+    fn lane(&self) -> usize {
+        self.qos.lane.min(self.lanes.len() - 1)
+    }
+
+    /// Replaces the quality of service; returns the events for which there is no room any more. A lane that does not exist
+    /// counts as the one before.
+    pub(crate) fn set_qos(&mut self, mut qos: Qos) -> Vec<(Cause, Entry<E>)> {
+        if qos.lane >= self.lanes.len() {
+            qos.lane = self.qos.lane;
+        }
+        self.qos.lane = qos.lane;
+        self.qos.order_in_lane = qos.order_in_lane;
+        self.qos.execution = qos.execution;
+        // The queue does not know of lanes.
         if qos == self.qos {
             return Vec::new();
         }
@@ -225,20 +248,23 @@ impl<E> State<E> {
         if self.may_deliver(now) {
             let first = self.queue.first();
             let deadline = first.map_or(u64::MAX, Attributes::deadline_or_never);
-            let overtakes = self.turns == Turns::ByDeadline
-                && self.tokens < TOKENS
-                && deadline < self.token_deadline;
-            if self.tokens > 0 && !overtakes {
+            let lane = self.lane();
+            let place = &mut self.lanes[lane];
+            let overtakes = place.turns == Turns::ByDeadline
+                && place.tokens < TOKENS
+                && deadline < place.deadline;
+            if place.tokens > 0 && !overtakes {
                 return Next::Nothing;
             }
-            self.tokens += 1;
-            self.token_deadline = deadline;
-            return Next::Turn(Timing {
+            place.tokens += 1;
+            place.deadline = deadline;
+            let timing = Timing {
                 // Half of all time: laxities are computed from it.
                 deadline: deadline.min(u64::MAX / 2),
                 execution: nanoseconds(self.qos.execution),
                 order: self.qos.order_in_lane,
-            });
+            };
+            return Next::Turn(lane, timing);
         }
         if self.suspended || self.closed.is_some() || !self.is_timed() {
             return Next::Nothing;
@@ -294,7 +320,7 @@ impl<E> State<E> {
         self.in_hand += hand.events.len() as u64;
         self.running += 1;
         self.pace_from(now);
-        let next = match self.turns {
+        let next = match self.lanes[self.lane()].turns {
             // One turn within another would have no end.
             Turns::Reactive => Next::Nothing,
             Turns::Lane | Turns::ByDeadline => self.next(now),
@@ -395,12 +421,21 @@ impl<E> State<E> {
         Some(entry)
     }
 
-    /// A turn that waited begins.
-    pub(super) fn token_used(&mut self) {
-        self.tokens -= 1;
-        if self.tokens == 0 {
-            self.token_deadline = u64::MAX;
+    /// A turn that waited in a lane begins. Returns whether the lane still dispatches the outlet: a lane that it has left has
+    /// nothing to do, since there is a turn for what waits in the other one.
+    pub(super) fn token_used(&mut self, lane: usize) -> bool {
+        let place = &mut self.lanes[lane];
+        place.tokens -= 1;
+        if place.tokens == 0 {
+            place.deadline = u64::MAX;
         }
+        lane == self.lane()
+    }
+
+    /// A turn that nobody asked for.
+    #[cfg(all(test, feature = "model"))]
+    pub(super) fn token_given(&mut self) {
+        self.lanes[0].tokens += 1;
     }
 
     pub(crate) fn suspend(&mut self, suspended: bool) {

@@ -13,16 +13,20 @@ const TURNS: usize = 64;
 
 impl<E: Clone + Send + 'static> Shared<E> {
     /// Takes the turn that waited in a lane.
-    pub(crate) fn turn_of_token(&self) {
-        self.lock().token_used();
-        self.turn();
+    pub(crate) fn turn_of_token(&self, lane: usize) {
+        let dispatches = self.lock().token_used(lane);
+        if dispatches {
+            self.turn();
+        }
     }
 
     /// Drops the event whose turn came too late.
-    pub(crate) fn late_token(&self) {
+    pub(crate) fn late_token(&self, lane: usize) {
         let now = self.clock.now();
         let mut state = self.lock();
-        state.token_used();
+        if !state.token_used(lane) {
+            return;
+        }
         let late = state.take_late(now);
         let next = state.next(now);
         let awaited = state.ends_awaited;
@@ -36,7 +40,7 @@ impl<E: Clone + Send + 'static> Shared<E> {
 
     /// Takes turns on the thread of a supplier.
     pub(super) fn turns_here(&self) {
-        self.lock().token_used();
+        self.lock().token_used(0);
         for _ in 0..TURNS {
             if !self.turn() {
                 return;
@@ -132,8 +136,8 @@ impl<E: Clone + Send + 'static> Shared<E> {
         drop(state);
         self.notify_ends(awaited);
         match (&self.runner, next) {
-            (Runner::Reactive, Next::Turn(_)) => {
-                self.lock().token_used();
+            (Runner::Reactive, Next::Turn(lane, _)) => {
+                self.lock().token_used(lane);
                 true
             }
             (_, next) => {

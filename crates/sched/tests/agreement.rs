@@ -126,12 +126,19 @@ fn broken(set: &TaskSet, proved: &[bool], timeline: &Timeline) -> Option<String>
 
 /// The first job at the end of a chain that is done later than was proved.
 fn beyond_end_to_end(set: &TaskSet, chains: &[End], timeline: &Timeline) -> Option<String> {
-    for End { steps, response } in chains {
+    for End {
+        steps,
+        firsts,
+        response,
+    } in chains
+    {
         let (first, last) = (*steps.first()?, *steps.last()?);
         let Some(response) = *response else {
             continue;
         };
-        let begin = set.tasks[first].offset.unwrap_or(0);
+        let begins = steps[..*firsts].iter();
+        let begins = begins.map(|&first| set.tasks[first].offset.unwrap_or(0));
+        let begin = begins.max()?;
         for job in timeline.jobs.iter().filter(|job| job.task == last) {
             let nominal = begin + job.number * set.tasks[first].period;
             if job.done.is_none_or(|done| done > nominal + response) {

@@ -214,9 +214,19 @@ pub(super) fn verdicts<'a>(
 /// Chains of events with their bounds from end to end.
 fn chains(set: &TaskSet, chains: &[End]) -> String {
     let mut out = String::new();
-    for End { steps, response } in chains {
+    for End {
+        steps,
+        firsts,
+        response,
+    } in chains
+    {
         let names: Vec<&str> = names(set, steps).collect();
-        let (first, path) = (names[0], names.join(" -> "));
+        let (begin, rest) = names.split_at(*firsts);
+        let path = [&[begin.join(" + ").as_str()], rest].concat().join(" -> ");
+        let first = match begin {
+            [first] => (*first).to_owned(),
+            several => format!("the last of {}", several.join(", ")),
+        };
         let _ = match response {
             Some(response) => {
                 let within = Show(*response);
@@ -262,7 +272,7 @@ fn as_json(schedule: &Schedule, report: &Report, findings: &Findings) -> Value {
     let verdicts = report.verdicts.iter().map(|it| verdict_json(set, it));
     let chains = report.chains.iter().map(|chain| {
         let steps: Vec<&str> = names(set, &chain.steps).collect();
-        json!({"steps": steps, "response_ns": chain.response})
+        json!({"steps": steps, "firsts": chain.firsts, "response_ns": chain.response})
     });
     let bounds = &report.bounds;
     json!({

@@ -18,8 +18,8 @@ const MOST_JOBS: u64 = 1_000;
 /// Task that events release, with all that comes before and after it.
 pub(super) struct Chain {
     at: usize,
-    /// The step that time releases.
-    first: usize,
+    /// The steps that time releases, all with one period.
+    firsts: Vec<usize>,
     /// Steps from the first one on, without the task itself.
     before: HashSet<usize>,
     /// Tasks that receive events of the task, directly or over others.
@@ -31,7 +31,7 @@ pub(super) struct Chains {
     causes: Vec<Vec<usize>>,
     /// Places, senders before receivers.
     order: Vec<usize>,
-    /// By place; `None` for tasks that time releases, and where several tasks that time releases meet.
+    /// By place; `None` for tasks that time releases, and where tasks of several periods meet.
     chains: Vec<Option<Chain>>,
 }
 
@@ -120,24 +120,24 @@ impl Chains {
         }
     }
 
-    /// Returns the steps of the chain that ends with a task, in order, the task included.
-    pub(super) fn steps(&self, at: usize) -> Option<Vec<usize>> {
+    /// Returns the steps of the chain that ends with a task, in order, the task included; and how many of them, at the
+    /// beginning, time releases.
+    pub(super) fn steps(&self, at: usize) -> Option<(Vec<usize>, usize)> {
         let chain = self.chains[at].as_ref()?;
-        let mut steps = Vec::new();
-        for &place in &self.order {
-            if place == at || chain.before.contains(&place) {
-                steps.push(place);
-            }
-        }
-        Some(steps)
+        let is_step = |place: &usize| *place == at || chain.before.contains(place);
+        let steps = self.order.iter().copied().filter(is_step);
+        Some((steps.collect(), chain.firsts.len()))
     }
 
     /// Returns the time from the nominal release of the first step to the end of the task's job at worst; `None` where
-    /// this test does not tell.
+    /// this test does not tell: where several first steps meet, none of them need run or wait while the last one is awaited.
     pub(super) fn bound(&self, set: &TaskSet, at: usize) -> Option<Nanos> {
         let chain = self.chains[at].as_ref()?;
+        let [first] = chain.firsts[..] else {
+            return None;
+        };
         let around = self.around(set, chain)?;
-        let (first, own) = (&set.tasks[chain.first], &set.tasks[at]);
+        let (first, own) = (&set.tasks[first], &set.tasks[at]);
         let members = &around.members;
         let steps = Steps::of(set.tasks.len());
         let start = members
@@ -267,23 +267,20 @@ fn chain(set: &TaskSet, causes: &[Vec<usize>], effects: &[Vec<usize>], at: usize
         return None;
     }
     let before = reached(causes, at);
-    let mut firsts = before
-        .iter()
-        .copied()
-        .filter(|&step| causes[step].is_empty());
-    let first = firsts.next()?;
+    let is_first = |step: &usize| causes[*step].is_empty();
+    let firsts: Vec<usize> = before.iter().copied().filter(is_first).collect();
+    let period = set.tasks[*firsts.first()?].period;
     // The chain never waits for anything but its own steps.
     let flows = |step: usize| {
         let task = &set.tasks[step];
-        task.period == set.tasks[first].period && task.jitter == 0 && task.offset.is_none()
+        task.period == period && task.jitter == 0 && task.offset.is_none()
     };
-    let whole = firsts.next().is_none()
-        && flows(at)
-        && before.iter().all(|&step| step == first || flows(step))
-        && !before.contains(&at);
+    let same = firsts.iter().all(|&step| set.tasks[step].period == period);
+    let mut others = before.iter().filter(|step| !is_first(step));
+    let whole = same && flows(at) && others.all(|&step| flows(step)) && !before.contains(&at);
     whole.then(|| Chain {
         at,
-        first,
+        firsts,
         before,
         later: reached(effects, at),
     })

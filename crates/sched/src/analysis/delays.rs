@@ -81,10 +81,11 @@ impl Settled<'_> {
         let sends: HashSet<usize> = self.set.causes().into_iter().flatten().collect();
         let places = (0..self.set.tasks.len()).filter(|place| !sends.contains(place));
         let end = |place: usize| {
-            let steps = chains.steps(place)?;
+            let (steps, firsts) = chains.steps(place)?;
             let by = by(&self.set, chains, &verdicts[place]);
             Some(End {
                 steps,
+                firsts,
                 response: by.filter(|_| self.known[place]),
             })
         };

@@ -203,10 +203,35 @@ fn a_sender_does_not_wait_for_the_receiver_that_waits_for_it() {
     // Nothing else runs: 2 + 0 + 3.
     let end = End {
         steps: vec![0, 2, 1],
+        firsts: 1,
         response: Some(5),
     };
     assert_eq!(only_chain(&set), end);
     assert!(analyse(&set).is_feasible());
+}
+
+/// Two suppliers of one period, of which the consumer needs an event each: the slower way counts, from the later release.
+#[test]
+fn a_chain_with_several_first_senders_has_the_bound_of_its_longest_way() {
+    let mut tasks = vec![
+        Task::periodic("near", 2, 20),
+        Task::periodic("far", 3, 20),
+        Task::periodic("channel", 1, 20),
+        Task::periodic("consumer", 4, 20),
+    ];
+    tasks[2].after = vec!["far".into()];
+    tasks[3].after = vec!["near".into(), "channel".into()];
+    let set = TaskSet::fixed_priority(tasks);
+    // near 2; far waits for near: 5; channel: 6 with them, as far as is known of each by itself; the consumer after that.
+    let end = only_chain(&set);
+    assert_eq!((end.steps, end.firsts), (vec![0, 1, 2, 3], 2));
+    let bound = end.response.unwrap();
+    // 2 + 3 + 1 + 4 is what happens when all are released at once; what comes late may come close to the next round.
+    assert!((10..=20).contains(&bound), "{bound}");
+    // Without an order of their releases there is nothing to count from.
+    let mut set = set;
+    set.tasks[0].period = 40;
+    assert_eq!(analyse(&set).chains, []);
 }
 
 #[test]

@@ -172,17 +172,20 @@ pub struct Report {
     pub bounds: Bounds,
     /// Utilisation of each task.
     pub load: Vec<Utilization>,
-    /// Chains of tasks that send each other events, one for each last task, in the order of the set. Where several
-    /// tasks that time releases meet, there is none.
+    /// Chains of tasks that send each other events, one for each last task, in the order of the set. Where tasks of several
+    /// periods meet, there is none: none of their jobs have the same number for long.
     pub chains: Vec<End>,
 }
 
 /// Chain of tasks, each released by the end of those before it, with its response from end to end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct End {
-    /// Places of the tasks in their set, senders before receivers: the first one is released by time.
+    /// Places of the tasks in their set, senders before receivers.
     pub steps: Vec<usize>,
-    /// From the nominal release of the first task to the completion of the last one at worst; `None` without a bound.
+    /// Number of tasks at the beginning of `steps` that time releases; from 1.
+    pub firsts: usize,
+    /// From the nominal release of the first task to the completion of the last one at worst; `None` without a bound. With
+    /// several first tasks it counts from the last of their releases, and is the maximum over the ways from each of them.
     pub response: Option<Nanos>,
 }
 

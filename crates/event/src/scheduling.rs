@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use oxorb_delivery::{Class, Dispatching, LanePlan, Plan, Qos, Schedule, Threads};
 use oxorb_scheduler::rtec_base::DependencyTypeT::OneWayCall;
-use oxorb_scheduler::rtec_scheduler::scheduler::CreateError;
+use oxorb_scheduler::rtec_scheduler::scheduler::{CreateError, RemoveDependencyError};
 use oxorb_scheduler::rtec_scheduler::{
     CriticalityT, DispatchingTypeT, ImportanceT, InfoTypeT, SchedulerRef,
 };
@@ -29,6 +29,17 @@ pub(crate) struct Scheduling {
     consumers: Mutex<BTreeMap<u64, Vec<i32>>>,
     /// By dependent, and what it depends on.
     edges: Mutex<BTreeMap<(i32, i32), Edge>>,
+    /// The schedule at the last look.
+    seen: Mutex<Option<Vec<Assigned>>>,
+}
+
+/// What a schedule says of one operation, as far as it places consumers.
+#[derive(PartialEq, Eq)]
+struct Assigned {
+    operation: i32,
+    levels: (i32, i32, i32),
+    period: i32,
+    execution: u64,
 }
 
 /// A dependency.
@@ -97,7 +108,29 @@ impl Scheduling {
             scheduler,
             consumers: Mutex::default(),
             edges: Mutex::default(),
+            seen: Mutex::default(),
         }
+    }
+
+    /// Reports whether the schedule is another one than at the last call. One call to the service, in time linear in its
+    /// operations.
+    pub(crate) fn has_changed(&self) -> Result<bool, SchedulingError> {
+        let infos = tried("get_rt_info_set", self.scheduler.get_rt_info_set())?;
+        let assigned = infos.iter().map(|info| Assigned {
+            operation: info.handle,
+            levels: (
+                info.priority,
+                info.preemption_subpriority,
+                info.preemption_priority,
+            ),
+            period: info.period,
+            execution: info.worst_case_execution_time,
+        });
+        let now = Some(assigned.collect());
+        let mut seen = lock(&self.seen);
+        let changed = *seen != now;
+        *seen = now;
+        Ok(changed)
     }
 
     /// Notes a consumer: an operation of the channel for each of its own, which each of them depends on.
@@ -156,41 +189,71 @@ impl Scheduling {
         }
     }
 
+    /// Takes back all dependencies, for a channel that ends. Stops at the first that the service does not answer: it is gone
+    /// then, or slow.
+    pub(crate) fn retract(&self) {
+        lock(&self.consumers).clear();
+        let edges = std::mem::take(&mut *lock(&self.edges));
+        for ((dependent, on), _) in edges.into_iter().filter(|(_, edge)| edge.told) {
+            let removed = self
+                .scheduler
+                .remove_dependency(dependent, on, 1, OneWayCall);
+            if matches!(removed, Err(RemoveDependencyError::System(_))) {
+                return;
+            }
+        }
+    }
+
     /// Forgets a consumer. Its operations stay: it may connect again.
     pub(crate) fn forget(&self, number: u64) {
         lock(&self.consumers).remove(&number);
     }
 
     /// Returns the dispatch that the schedule has for a consumer's most urgent operation: its lane, its order there, and, for
-    /// lanes that dispatch by deadline or laxity, its period and longest execution time.
+    /// lanes that dispatch by deadline or laxity, its period and longest execution time. `None`: nothing is scheduled for it.
     pub(crate) fn place(
         &self,
         qos: &ConsumerQos,
         lanes: usize,
-        dispatch: ConsumerDispatch,
-    ) -> ConsumerDispatch {
+        dispatch: &ConsumerDispatch,
+    ) -> Option<ConsumerDispatch> {
         let assigned = operations(qos).into_iter().filter_map(|operation| {
             let (_, subpriority, preemption) = self.scheduler.priority(operation).ok()?;
             Some((preemption, subpriority, operation))
         });
         // Within a lane the greater subpriority is more urgent.
         let most_urgent = assigned.min_by_key(|it| (it.0, Reverse(it.1), it.2));
-        let Some((preemption, subpriority, operation)) = most_urgent else {
-            return dispatch;
-        };
+        let (preemption, subpriority, operation) = most_urgent?;
         let info = self.scheduler.get(operation).ok();
-        ConsumerDispatch {
+        Some(ConsumerDispatch {
             queue: Qos {
                 lane: usize::try_from(preemption)
                     .unwrap_or(0)
                     .min(lanes.saturating_sub(1)),
                 order_in_lane: u32::MAX - u32::try_from(subpriority).unwrap_or(0),
                 execution: units(info.map_or(0, |info| info.worst_case_execution_time)),
-                ..dispatch.queue
+                ..dispatch.queue.clone()
             },
             deadline: self.period(operation).or(dispatch.deadline),
-            ..dispatch
-        }
+            ..dispatch.clone()
+        })
+    }
+
+    /// Returns the time between two events of a supplier that keeps the periods of its operations, and their number; `None`
+    /// if none of them has one.
+    pub(crate) fn declared(&self, qos: &SupplierQos) -> Option<(Duration, u32)> {
+        let operations = qos.publications.iter();
+        let operations = operations.map(|one| one.dependency_info.rt_info);
+        let operations: BTreeSet<i32> = operations.filter(|handle| *handle != 0).collect();
+        let periods: Option<Vec<Duration>> = operations.iter().map(|at| self.period(*at)).collect();
+        let periods = periods.filter(|periods| !periods.is_empty())?;
+        // Each brings one event in its period: rates add up.
+        let rate: f64 = periods
+            .iter()
+            .map(|period| period.as_secs_f64().recip())
+            .sum();
+        let number = u32::try_from(periods.len()).unwrap_or(u32::MAX);
+        Some((Duration::try_from_secs_f64(rate.recip()).ok()?, number))
     }
 
     /// Returns the period of an operation; of one without a period of its own the shortest of those it depends on (A11.5).

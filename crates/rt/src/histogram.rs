@@ -23,6 +23,7 @@ const BUCKETS: usize = PARTS * 40;
 /// assert_eq!((seen.count, seen.max_ns), (1_000, 1_000));
 /// assert!((500..=531).contains(&seen.quantile(0.5)));
 /// assert_eq!(seen.quantile(1.0), 1_000);
+/// assert_eq!(seen.counts().map(|(_, count)| count).sum::<u64>(), 1_000);
 /// ```
 #[derive(Debug)]
 pub struct Histogram {
@@ -104,6 +105,13 @@ impl Distribution {
             }
         }
         self.max_ns
+    }
+
+    /// Returns the times as they were counted: the longest time of each bucket that has some, rising, and their number.
+    pub fn counts(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let buckets = self.buckets.iter().enumerate();
+        let some = buckets.filter(|(_, count)| **count > 0);
+        some.map(|(bucket, count)| (upper(bucket), *count))
     }
 
     /// The mean, in nanoseconds; 0 where there are none.

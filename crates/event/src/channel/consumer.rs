@@ -98,6 +98,11 @@ impl Connected {
         self.suspended.load(Relaxed)
     }
 
+    /// Returns its queue if the schedule decides about it.
+    pub(super) fn scheduled_queue(&self) -> Option<&ConsumerQueue> {
+        self.queue.as_ref().filter(|queue| queue.follows())
+    }
+
     /// Returns the events that conjunctions dropped because they had too much.
     pub(super) fn uncollected(&self) -> u64 {
         let progress = self.progress.as_ref();
@@ -110,13 +115,13 @@ impl Connected {
     /// Returns what its queue counts; nothing without one.
     pub(super) fn queue_counts(&self) -> Counts {
         let queue = self.queue.as_ref();
-        queue.map(|queue| queue.outlet.counts()).unwrap_or_default()
+        queue.map(ConsumerQueue::counts).unwrap_or_default()
     }
 
     /// Ends deliveries from now on; `false` if that was done before. What waits in the queue is dropped.
     pub(super) fn end(&self) -> bool {
         if let Some(queue) = &self.queue {
-            queue.outlet.detach();
+            queue.detach();
         }
         for (_, _, timer) in &self.timers {
             timer.stop();

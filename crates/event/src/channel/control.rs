@@ -1,4 +1,4 @@
-//! A thread that does something from time to time: asks peers whether they still are.
+//! Threads that do something from time to time: ask peers whether they still are, or for another schedule.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -18,6 +18,7 @@ impl Rounds {
     /// Begins the rounds, once: `round` is called after each period until it returns `false`.
     pub(super) fn begin(
         self: &Arc<Self>,
+        thread: &str,
         period: Duration,
         round: impl Fn() -> bool + Send + 'static,
     ) {
@@ -26,10 +27,8 @@ impl Rounds {
         }
         let rounds = Arc::clone(self);
         let run = move || while rounds.wait(period) && round() {};
-        // Without the thread, failed pushes still find dead consumers.
-        let _ = thread::Builder::new()
-            .name("event-control".into())
-            .spawn(run);
+        // Without the thread, failed pushes still find dead consumers, and who connects again gets its lane.
+        let _ = thread::Builder::new().name(thread.into()).spawn(run);
     }
 
     /// Ends the rounds, after the one that runs.

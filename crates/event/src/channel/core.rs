@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use oxorb::{Interface, SystemException, SystemExceptionKind};
-use oxorb_delivery::{Dispatcher, Monotonic, Qos, Rate, Timer, Timers};
+use oxorb_delivery::{Beyond, Dispatcher, Monotonic, Qos, Rate, Timer, Timers};
 
 use super::consumer::Connected;
 use super::control::Rounds;
@@ -39,6 +41,8 @@ pub(crate) struct Core {
     destroyed: AtomicBool,
     log: OnceLock<Log>,
     rounds: Arc<Rounds>,
+    /// Looks whether there is another schedule.
+    looks: Arc<Rounds>,
     names: Names,
     /// What connecting is told to, by itself.
     scheduling: OnceLock<Scheduling>,
@@ -46,6 +50,8 @@ pub(crate) struct Core {
     chooser: OnceLock<Chooser>,
     /// Called with each supplier that connects.
     rates: OnceLock<Rates>,
+    /// What happens beyond the periods that suppliers declared, unless they have a rate by choice.
+    declared: OnceLock<Beyond>,
     /// `None`: events are delivered in the supplier's thread.
     queues: Option<Queues>,
     /// Started when a filter first needs one.
@@ -67,6 +73,29 @@ struct Members {
     suppliers: BTreeMap<u64, Weak<SupplierProxy>>,
 }
 
+impl Queues {
+    /// Returns the dispatch of consumers that nothing is said of.
+    fn usual(&self) -> ConsumerDispatch {
+        ConsumerDispatch {
+            queue: self.qos.clone(),
+            ..ConsumerDispatch::default()
+        }
+    }
+
+    fn lanes(&self) -> usize {
+        self.dispatcher.plan().lanes.len()
+    }
+}
+
+/// Calls of `destroy` to peers elsewhere.
+type Calls = Vec<Box<dyn FnOnce() + Send>>;
+
+/// Calls of `destroy` that are made at a time.
+const SIDE_BY_SIDE: usize = 16;
+
+/// Times that a call may take which `destroy` takes at most for all of its calls.
+const DESTROY_CALLS: u32 = 10;
+
 impl Core {
     pub(super) fn new(options: ChannelOptions, queues: Option<Queues>) -> Core {
         Core {
@@ -77,10 +106,12 @@ impl Core {
             destroyed: AtomicBool::new(false),
             log: OnceLock::new(),
             rounds: Arc::default(),
+            looks: Arc::default(),
             names: Names::default(),
             scheduling: OnceLock::new(),
             chooser: OnceLock::new(),
             rates: OnceLock::new(),
+            declared: OnceLock::new(),
             queues,
             timers: Mutex::default(),
         }
@@ -156,52 +187,87 @@ impl Core {
             target: Arc::clone(target),
             release: Box::new(release),
         });
+        let follows = own.is_none();
         let dispatch = own.unwrap_or_else(|| self.choose(queues, qos));
-        let queue = Qos {
-            batch: 1,
-            ..dispatch.queue
-        };
-        let outlet = queues.dispatcher.connect(sink, queue);
-        Ok(Some(ConsumerQueue {
-            outlet: outlet.map_err(ConnectError::Queue)?,
-            clock: Arc::clone(&queues.dispatcher.plan().clock),
-            deadline: dispatch.deadline,
-            priorities: dispatch.priorities,
-        }))
+        let queue = ConsumerQueue::connect(&queues.dispatcher, sink, dispatch, follows);
+        queue.map(Some).map_err(ConnectError::Queue)
     }
 
     /// Returns the dispatch of a consumer: the schedule's, where it has one, and then the owner's choice.
     fn choose(&self, queues: &Queues, qos: &ConsumerQos) -> ConsumerDispatch {
-        let lanes = queues.dispatcher.plan().lanes.len();
-        let dispatch = ConsumerDispatch {
-            queue: queues.qos.clone(),
-            ..ConsumerDispatch::default()
-        };
-        let dispatch = match self.scheduling.get() {
-            Some(scheduling) => scheduling.place(qos, lanes, dispatch),
-            None => dispatch,
-        };
+        let usual = queues.usual();
+        let scheduled = self.scheduling.get();
+        let scheduled =
+            scheduled.and_then(|scheduling| scheduling.place(qos, queues.lanes(), &usual));
+        self.chosen(qos, scheduled.unwrap_or(usual))
+    }
+
+    fn chosen(&self, qos: &ConsumerQos, dispatch: ConsumerDispatch) -> ConsumerDispatch {
         match self.chooser.get() {
             Some(chooser) => chooser(qos, dispatch),
             None => dispatch,
         }
     }
 
+    /// Moves consumers to the lanes of another schedule, if there is one. Consumers for which nothing is scheduled stay where
+    /// they are.
+    pub(super) fn follow_schedule(&self) -> Result<(), SchedulingError> {
+        let (Some(scheduling), Some(queues)) = (self.scheduling.get(), &self.queues) else {
+            return Ok(());
+        };
+        if !scheduling.has_changed()? {
+            return Ok(());
+        }
+        let usual = queues.usual();
+        for consumer in self.consumers() {
+            if let Some(queue) = consumer.scheduled_queue()
+                && let Some(dispatch) = scheduling.place(consumer.qos(), queues.lanes(), &usual)
+            {
+                queue.take_on(self.chosen(consumer.qos(), dispatch));
+            }
+        }
+        Ok(())
+    }
+
     pub(super) fn set_rates(&self, rates: Rates) {
         let _ = self.rates.set(rates);
     }
 
-    /// Returns the rate that a supplier has to keep.
+    pub(super) fn enforce_declared(&self, beyond: Beyond) {
+        let _ = self.declared.set(beyond);
+    }
+
+    /// Returns the rate that a supplier has to keep: that of the owner's choice, or else the declared one.
     pub(super) fn rate(&self, qos: &SupplierQos) -> Option<Rate> {
-        self.rates.get().and_then(|rates| rates(qos))
+        let chosen = self.rates.get().and_then(|rates| rates(qos));
+        chosen.or_else(|| {
+            let (beyond, scheduling) = (self.declared.get()?, self.scheduling.get()?);
+            let (period, burst) = scheduling.declared(qos)?;
+            Some(Rate {
+                period,
+                burst,
+                beyond: *beyond,
+            })
+        })
     }
 
     pub(super) fn set_chooser(&self, chooser: Chooser) {
         let _ = self.chooser.set(chooser);
     }
 
-    pub(super) fn set_scheduling(&self, scheduling: Scheduling) {
-        let _ = self.scheduling.set(scheduling);
+    /// Begins to follow a schedule: looks from time to time whether it is another one.
+    pub(super) fn set_scheduling(self: &Arc<Self>, scheduling: Scheduling) {
+        let is_first = self.scheduling.set(scheduling).is_ok();
+        if let (true, Some(_), Some(period)) = (is_first, &self.queues, self.options.reschedule) {
+            let weak = Arc::downgrade(self);
+            // A service that does not answer now may at the next look.
+            let look = move || {
+                weak.upgrade()
+                    .map(|core| core.follow_schedule().ok())
+                    .is_some()
+            };
+            self.looks.begin("event-schedule", period, look);
+        }
     }
 
     /// Tells the scheduling service of a consumer, and of all suppliers whose events concern it.
@@ -316,17 +382,17 @@ impl Core {
         self.members.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells suppliers and observers that a consumer came or went.
-    pub(super) fn consumers_changed(self: &Arc<Self>, qos: &ConsumerQos) {
+    /// Tells suppliers and observers that a consumer came or went; observers are not told of gateways.
+    pub(super) fn consumers_changed(self: &Arc<Self>, is_gateway: bool) {
         self.generation.fetch_add(1, Ordering::Release);
-        if !qos.is_gateway {
+        if !is_gateway {
             self.observers.tell(Change::Consumers, &**self);
         }
     }
 
-    /// Tells observers that a supplier came or went.
-    pub(super) fn suppliers_changed(self: &Arc<Self>, qos: &SupplierQos) {
-        if !qos.is_gateway {
+    /// Tells observers that a supplier came or went that is no gateway.
+    pub(super) fn suppliers_changed(self: &Arc<Self>, is_gateway: bool) {
+        if !is_gateway {
             self.observers.tell(Change::Suppliers, &**self);
         }
     }
@@ -388,7 +454,7 @@ impl Core {
         if let Some(period) = self.options.control.period {
             let weak = Arc::downgrade(self);
             let ask = move || weak.upgrade().map(|core| core.ask_all()).is_some();
-            self.rounds.begin(period, ask);
+            self.rounds.begin("event-control", period, ask);
         }
     }
 
@@ -452,20 +518,31 @@ impl Core {
         let suppliers = std::mem::take(&mut members.suppliers);
         drop(members);
         self.rounds.stop();
+        self.looks.stop();
         self.observers.clear();
         if let Some(queues) = &self.queues {
             // What waits is delivered, within the time of one call.
             queues.dispatcher.shut_down(self.options.call_timeout);
         }
-        for proxy in consumers.values() {
-            if let Some(consumer) = proxy.close() {
-                consumer.target.call_back();
+        let mut calls: Calls = Vec::new();
+        for consumer in consumers.values().filter_map(|proxy| proxy.close()) {
+            consumer.target.call_back_local();
+            if consumer.target.object().is_some() {
+                calls.push(Box::new(move || consumer.target.call_back()));
             }
         }
         for proxy in suppliers.values().filter_map(Weak::upgrade) {
-            if let Some(supplier) = proxy.close() {
-                supplier.call_back();
+            match proxy.close() {
+                Some(supplier) if supplier.object().is_some() => {
+                    calls.push(Box::new(move || supplier.call_back()));
+                }
+                Some(supplier) => supplier.call_back(),
+                None => {}
             }
+        }
+        side_by_side(calls, self.options.call_timeout * DESTROY_CALLS);
+        if let Some(scheduling) = self.scheduling.get() {
+            scheduling.retract();
         }
     }
 }
@@ -490,11 +567,35 @@ impl Drop for Core {
     /// [`destroy`](Core::destroy), which may take its time.
     fn drop(&mut self) {
         self.rounds.stop();
+        self.looks.stop();
         let consumers = std::mem::take(&mut self.lock().consumers);
         for consumer in consumers.values().filter_map(|proxy| proxy.close()) {
             consumer.target.call_back_local();
         }
     }
+}
+
+/// Makes calls in a few threads. After `limit` none is begun any more.
+fn side_by_side(calls: Calls, limit: Duration) {
+    let end = Instant::now() + limit;
+    let threads = calls.len().min(SIDE_BY_SIDE);
+    let calls = Mutex::new(calls.into_iter());
+    let next = || calls.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let work = || {
+        while let Some(call) = next() {
+            if Instant::now() < end {
+                call();
+            }
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 1..threads {
+            let thread = thread::Builder::new().name("event-destroy".into());
+            // With fewer threads, or this one alone, it takes longer.
+            let _ = thread.spawn_scoped(scope, work);
+        }
+        work();
+    });
 }
 
 /// What `_non_existent` says with a result.

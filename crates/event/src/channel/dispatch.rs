@@ -1,9 +1,12 @@
 //! Dispatch of single consumers: queue, lane and urgency.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use oxorb_delivery::{Attributes, Clock, Outlet, Qos};
+use oxorb_delivery::{
+    Attributes, Clock, ConnectError as DeliveryError, Counts, Dispatcher, Outlet, Qos, Sink,
+};
 
 use super::sets::{Set, held_octets};
 use crate::filter::Key;
@@ -47,13 +50,54 @@ pub(super) type Chooser =
 
 /// The queue of a connected consumer.
 pub(super) struct ConsumerQueue {
-    pub(super) outlet: Outlet<Arc<Set>>,
-    pub(super) clock: Arc<dyn Clock>,
-    pub(super) deadline: Option<Duration>,
-    pub(super) priorities: Vec<(Key, i16)>,
+    outlet: Outlet<Arc<Set>>,
+    clock: Arc<dyn Clock>,
+    /// Nanoseconds; [`NO_DEADLINE`]: none.
+    deadline: AtomicU64,
+    priorities: Vec<(Key, i16)>,
+    /// Whether the channel chose the dispatch, and not the consumer.
+    follows: bool,
 }
 
+/// Events without a deadline.
+const NO_DEADLINE: u64 = u64::MAX;
+
 impl ConsumerQueue {
+    /// Connects a consumer with a dispatch; one that `follows` gets another when the schedule changes.
+    pub(super) fn connect(
+        dispatcher: &Dispatcher<Arc<Set>>,
+        sink: Arc<dyn Sink<Arc<Set>>>,
+        dispatch: ConsumerDispatch,
+        follows: bool,
+    ) -> Result<ConsumerQueue, DeliveryError> {
+        Ok(ConsumerQueue {
+            outlet: dispatcher.connect(sink, one_by_one(dispatch.queue))?,
+            clock: Arc::clone(&dispatcher.plan().clock),
+            deadline: AtomicU64::new(nanoseconds(dispatch.deadline)),
+            priorities: dispatch.priorities,
+            follows,
+        })
+    }
+
+    /// Whether the schedule decides about the dispatch.
+    pub(super) fn follows(&self) -> bool {
+        self.follows
+    }
+
+    /// Takes on another queue, lane and deadline; priorities stay. Events that wait keep their order.
+    pub(super) fn take_on(&self, dispatch: ConsumerDispatch) {
+        self.deadline.store(nanoseconds(dispatch.deadline), Relaxed);
+        self.outlet.set_qos(one_by_one(dispatch.queue));
+    }
+
+    pub(super) fn counts(&self) -> Counts {
+        self.outlet.counts()
+    }
+
+    pub(super) fn detach(&self) {
+        self.outlet.detach();
+    }
+
     /// Puts a set into the queue, which counts the result.
     pub(super) fn offer(&self, set: &Arc<Set>) {
         let _ = self.outlet.offer(set, &self.attributes(&set.events));
@@ -66,10 +110,10 @@ impl ConsumerQueue {
         let (event_type, source) = (header.r#type, header.source);
         Attributes {
             priority: self.priority(event_type, source),
-            deadline: self.deadline.map(|after| {
-                let after = u64::try_from(after.as_nanos()).unwrap_or(u64::MAX);
-                self.clock.now().saturating_add(after)
-            }),
+            deadline: match self.deadline.load(Relaxed) {
+                NO_DEADLINE => None,
+                after => Some(self.clock.now().saturating_add(after)),
+            },
             source: u64::from(event_type.cast_unsigned()) << 32 | u64::from(source.cast_unsigned()),
             octets: u32::try_from(octets).unwrap_or(u32::MAX),
             ..Attributes::default()
@@ -83,6 +127,17 @@ impl ConsumerQueue {
         });
         entry.map_or(0, |(_, priority)| *priority)
     }
+}
+
+/// Sets are delivered one by one.
+fn one_by_one(queue: Qos) -> Qos {
+    Qos { batch: 1, ..queue }
+}
+
+fn nanoseconds(deadline: Option<Duration>) -> u64 {
+    deadline.map_or(NO_DEADLINE, |after| {
+        u64::try_from(after.as_nanos()).unwrap_or(NO_DEADLINE)
+    })
 }
 
 /// Octets of an event in a queue besides its payload.

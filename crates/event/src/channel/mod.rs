@@ -23,7 +23,7 @@ mod target;
 
 use std::sync::Arc;
 
-use oxorb_delivery::{Dispatcher, DispatcherError, Plan, Qos, Rate};
+use oxorb_delivery::{Beyond, Dispatcher, DispatcherError, Plan, Qos, Rate};
 
 pub use connection::{ConsumerConnection, SupplierConnection};
 pub(crate) use core::Core;
@@ -244,7 +244,9 @@ impl EventChannel {
     /// Tells a scheduling service of everybody who connects from now on with an `rt_info`: for each operation of a consumer the
     /// channel has one, named `ENTRY#rep`; it depends on the operations of the suppliers whose events concern the consumer,
     /// and on one for each timeout. Consumers of a [`queued`](Self::queued) channel get the lane of their operation, once
-    /// it is scheduled. Once for each channel; before anybody connects.
+    /// it is scheduled, and move to another lane when the schedule changes
+    /// ([`reschedule`](ChannelOptions::reschedule)), with what waits for them and in its order. The number of lanes and the
+    /// priorities of their threads stay those of the plan. Once for each channel; before anybody connects.
     ///
     /// Costs two to four calls for each consumer and one for each pair, when they connect; none takes longer than
     /// [`call_timeout`](ChannelOptions::call_timeout).
@@ -289,8 +291,17 @@ impl EventChannel {
         self.core.set_rates(Box::new(choose));
     }
 
-    /// Ends the channel: tells each consumer and supplier with its `disconnect_...`, which takes up to `call_timeout` for
-    /// each that does not answer. Later connects and pushes are refused.
+    /// Has suppliers that connect from now on with an `rt_info` keep the period of that operation, as the
+    /// [scheduling service](Self::schedule_with) knows it when they connect: `beyond` happens to further events. Rates of
+    /// several operations add up, and as many events as operations may come at once. A rate that
+    /// [`rates_by`](Self::rates_by) chooses goes before. Operations without a period have no rate. Once for each channel.
+    pub fn enforce_declared_rates(&self, beyond: Beyond) {
+        self.core.enforce_declared(beyond);
+    }
+
+    /// Ends the channel: tells each consumer and supplier with its `disconnect_...`, several side by side, and takes its
+    /// dependencies back from the scheduling service. Calls to peers that do not answer take up to `call_timeout` each, and ten
+    /// times that for all: whom it has not reached by then is not told. Later connects and pushes are refused.
     pub fn destroy(&self) {
         self.core.destroy();
     }

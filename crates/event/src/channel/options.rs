@@ -43,6 +43,10 @@ pub struct ChannelOptions {
     pub call_timeout: Duration,
     /// How dead peers are found.
     pub control: Control,
+    /// Time between two looks of a [queued](crate::EventChannel::queued) channel whether its scheduling service has another
+    /// schedule ([`EventChannel::schedule_with`](crate::EventChannel::schedule_with)). Default 1 s; `None`: never, and lanes
+    /// are those of the time of connecting. A look is one call that returns the table of the service.
+    pub reschedule: Option<Duration>,
     /// How much the channel takes on.
     pub limits: Limits,
 }
@@ -59,6 +63,7 @@ impl Default for ChannelOptions {
             latency: false,
             call_timeout: Duration::from_secs(1),
             control: Control::default(),
+            reschedule: Some(Duration::from_secs(1)),
             limits: Limits::default(),
         }
     }
@@ -104,11 +109,11 @@ pub struct Limits {
     pub publications: usize,
     /// Events of one push. Default 1,024. The set is dropped and counted as refused.
     pub events: usize,
-    /// Octets of payload in one push. Default 1 MiB. The set is dropped and counted as refused.
+    /// Octets of payloads and of received values in one push. Default 1 MiB. The set is dropped and counted as refused.
     pub octets: usize,
     /// Least period of a periodic timeout. Default 1 ms. Answer: `TypeError`.
     pub period: Duration,
-    /// Octets of payload that the conjunctions of one consumer collect. Default 16 MiB. Beyond, all that they have is
+    /// Octets of payloads and of received values that the conjunctions of one consumer collect. Default 16 MiB. Beyond, all that they have is
     /// dropped and counted ([`ConsumerStatistics::uncollected`](crate::ConsumerStatistics::uncollected)).
     pub collected: usize,
     /// Filters of one consumer.

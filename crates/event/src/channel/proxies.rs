@@ -104,17 +104,22 @@ impl ConsumerProxy {
             collected: options.limits.collected,
         }));
         let mut state = lock(&self.state);
-        match &*state {
-            State::Idle => {}
-            State::Connected(before) if options.consumer_reconnect => drop(before.end()),
+        let before = match &*state {
+            State::Idle => None,
+            State::Connected(before) if options.consumer_reconnect => Some(Arc::clone(before)),
             State::Connected(_) => return Err(ConnectError::AlreadyConnected),
             State::Ended => return Err(ConnectError::Destroyed),
-        }
+        };
         *state = State::Connected(Arc::clone(&connected));
         drop(state);
+        if let Some(before) = &before {
+            before.end();
+            core.unschedule_consumer(before);
+        }
         connected.start();
         core.schedule_consumer(&connected);
-        core.consumers_changed(qos);
+        let was_gateway = before.is_none_or(|before| before.qos().is_gateway);
+        core.consumers_changed(qos.is_gateway && was_gateway);
         if is_object {
             core.watch();
         }
@@ -159,7 +164,7 @@ impl ConsumerProxy {
         let ended = self.close();
         if let Some(connected) = &ended {
             core.unschedule_consumer(connected);
-            core.consumers_changed(connected.qos());
+            core.consumers_changed(connected.qos().is_gateway);
         }
         ended
     }
@@ -209,12 +214,14 @@ impl SupplierProxy {
         let supplier = Supplying::new(self.number, supplier, qos.clone(), options);
         let supplier = Arc::new(supplier.limited(self.core.rate(qos)));
         let mut state = lock(&self.state);
-        match &*state {
-            State::Idle => {}
-            State::Connected(before) if options.supplier_reconnect => drop(before.supplier.end()),
+        let before = match &*state {
+            State::Idle => None,
+            State::Connected(before) if options.supplier_reconnect => {
+                Some(Arc::clone(&before.supplier))
+            }
             State::Connected(_) => return Err(ConnectError::AlreadyConnected),
             State::Ended => return Err(ConnectError::Destroyed),
-        }
+        };
         *state = State::Connected(Pushing {
             supplier,
             routes: Arc::default(),
@@ -222,8 +229,13 @@ impl SupplierProxy {
             generation: 0,
         });
         drop(state);
+        if let Some(before) = &before {
+            before.end();
+            self.core.unschedule_supplier(&before.qos);
+        }
         self.core.schedule_supplier(self.number, qos);
-        self.core.suppliers_changed(qos);
+        let was_gateway = before.is_none_or(|before| before.qos.is_gateway);
+        self.core.suppliers_changed(qos.is_gateway && was_gateway);
         if is_object {
             self.core.watch();
         }
@@ -334,7 +346,7 @@ impl SupplierProxy {
         let ended = self.close();
         if let Some(supplier) = &ended {
             self.core.unschedule_supplier(&supplier.qos);
-            self.core.suppliers_changed(&supplier.qos);
+            self.core.suppliers_changed(supplier.qos.is_gateway);
         }
         ended.is_some()
     }

@@ -9,6 +9,7 @@ use oxorb_delivery::{Meter, Rate};
 use super::consumer::Connected;
 use super::options::ChannelOptions;
 use super::refusal::PushError;
+use super::sets::held_octets;
 use super::target::timed;
 use crate::rtec_event_channel_admin::SupplierQos;
 use crate::rtec_event_comm::{Event, PushSupplier, PushSupplierRef};
@@ -112,7 +113,7 @@ impl SupplierCounts {
     pub(super) fn take(&self, events: &[Event], options: &ChannelOptions) -> Result<(), PushError> {
         let (number, limits) = (events.len() as u64, &options.limits);
         self.events.fetch_add(number, Relaxed);
-        let octets = events.iter().map(|event| event.data.payload.len());
+        let octets = events.iter().map(held_octets);
         let taken = match () {
             () if events.len() > limits.events => Err(PushError::Events(limits.events)),
             () if octets.sum::<usize>() > limits.octets => Err(PushError::Octets(limits.octets)),

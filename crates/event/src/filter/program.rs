@@ -44,7 +44,7 @@ pub enum Matched {
 #[derive(Clone, Debug)]
 pub struct Progress {
     conjunctions: Vec<Collected>,
-    /// Octets of all payloads in them.
+    /// Octets of all payloads and received values in them.
     octets: usize,
     /// Most of these.
     limit: usize,
@@ -167,7 +167,7 @@ impl Program {
 }
 
 impl Progress {
-    /// Lets conjunctions keep so many octets of payload. An event beyond is dropped with all that they have, and counted.
+    /// Lets conjunctions keep so many octets of payloads and received values. An event beyond is dropped with all that they have, and counted.
     pub fn limited(self, octets: usize) -> Progress {
         Progress {
             limit: octets,
@@ -315,7 +315,7 @@ fn collect(
     match pushed {
         Pushed::Nothing => return Pushed::Nothing,
         Pushed::Event => {
-            if !progress.has_room(trigger.event.data.payload.len()) {
+            if !progress.has_room(octets(trigger.event)) {
                 return Pushed::Nothing;
             }
             let collected = &mut progress.conjunctions[which].events;
@@ -333,6 +333,12 @@ fn collect(
         0 => Pushed::Set(which),
         _ => Pushed::Nothing,
     }
+}
+
+/// Returns the octets that an event holds; of a value of this process they are not known.
+fn octets(event: &Event) -> usize {
+    let value = event.data.any_value.received_octets().unwrap_or(0);
+    event.data.payload.len().saturating_add(value)
 }
 
 /// Whether some event of a publication may match; its 0 stands for any type or source.

@@ -1,7 +1,9 @@
 //! Channels within a process.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
+use oxorb_event::delivery::{Plan, Qos};
+use oxorb_event::rtec_event_comm::{Event, PushConsumer};
 use oxorb_event::{
     ChannelOptions, ConnectError, EventChannel, Filter, Limits, Notice, PushError, Released,
     event_type,
@@ -136,6 +138,62 @@ fn destroy_tells_everybody_and_ends_everything() {
     assert_eq!(refused, ConnectError::Destroyed);
     channel.destroy();
     assert_eq!(supplier.disconnects(), 1);
+}
+
+/// Ends its channel with the first event that it gets.
+struct Ender {
+    channel: Mutex<Option<EventChannel>>,
+    disconnects: Mutex<u32>,
+}
+
+impl PushConsumer for Ender {
+    fn push(&self, _: &[Event]) {
+        let channel = self.channel.lock().unwrap().take();
+        if let Some(channel) = channel {
+            channel.destroy();
+        }
+    }
+
+    fn disconnect_push_consumer(&self) -> oxorb::Result<()> {
+        *self.disconnects.lock().unwrap() += 1;
+        Ok(())
+    }
+}
+
+/// A channel that ends in the middle of a set of events tells everybody once, whichever thread delivers.
+#[test]
+fn destroy_while_dispatching_tells_everybody_once() {
+    let options = || ChannelOptions {
+        call_timeout: std::time::Duration::from_millis(50),
+        ..ChannelOptions::default()
+    };
+    let queued = EventChannel::queued(options(), Plan::pool(2), Qos::default());
+    for channel in [EventChannel::new(options()), queued.unwrap()] {
+        let ender = Arc::new(Ender {
+            channel: Mutex::new(Some(channel.clone())),
+            disconnects: Mutex::default(),
+        });
+        let [before, after, supplier] = [(); 3].map(|()| Record::new());
+        let wanted = asks(&Filter::ALL);
+        let _before = channel.connect_consumer(before.clone(), &wanted).unwrap();
+        let _ender = channel.connect_consumer(ender.clone(), &wanted).unwrap();
+        let _after = channel.connect_consumer(after.clone(), &wanted).unwrap();
+        let pushing = channel
+            .connect_supplier(Some(supplier.clone()), &publishes([(17, 1)]))
+            .unwrap();
+        let all = [1, 2, 3].map(|number| event(17, 1, number));
+        let _ = pushing.push(&all);
+        crate::until("everybody is told", || {
+            [&before, &after, &supplier]
+                .iter()
+                .all(|one| one.disconnects() == 1)
+                && *ender.disconnects.lock().unwrap() == 1
+        });
+        assert_eq!(pushing.push(&all), Err(PushError::NotConnected));
+        // What came is a beginning of what was pushed.
+        let came = before.events();
+        assert_eq!(came[..], [(17, 1, 1), (17, 1, 2), (17, 1, 3)][..came.len()]);
+    }
 }
 
 #[test]

@@ -97,3 +97,12 @@ fn asks(filter: &oxorb_event::Filter) -> ConsumerQos {
 fn publishes<const N: usize>(keys: [(i32, i32); N]) -> SupplierQos {
     oxorb_event::publishes(keys)
 }
+
+/// Waits for something that another thread does.
+fn until(what: &str, mut done: impl FnMut() -> bool) {
+    let limit = Instant::now() + Duration::from_secs(60);
+    while !done() {
+        assert!(Instant::now() < limit, "{what}");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}

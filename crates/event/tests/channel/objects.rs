@@ -1,9 +1,10 @@
 //! Channels as CORBA objects.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::sync::{Arc, Barrier};
 use std::time::{Duration, Instant};
 
-use oxorb::{Interface as _, Orb, SystemExceptionKind};
+use oxorb::{Any, Interface as _, Orb, SystemExceptionKind};
 use oxorb_event::rtec_event_channel_admin::event_channel::{
     AppendObserverError, RemoveObserverError,
 };
@@ -12,7 +13,7 @@ use oxorb_event::rtec_event_channel_admin::proxy_push_supplier::ConnectPushConsu
 use oxorb_event::rtec_event_channel_admin::{
     ConsumerQos, EventChannelRef, ProxyPushConsumerRef, ProxyPushSupplierRef,
 };
-use oxorb_event::rtec_event_comm::{PushConsumerRef, PushSupplierRef};
+use oxorb_event::rtec_event_comm::{Event, PushConsumer, PushConsumerRef, PushSupplierRef};
 use oxorb_event::{ChannelOptions, Control, EventChannel, Filter, Limits, Served, event_type};
 
 use crate::{Record, asks, event, publishes};
@@ -251,6 +252,71 @@ fn destroy_over_the_wire_tells_everybody() {
         bench.channel.for_consumers().is_err()
     });
     assert!(bench.served.channel().is_destroyed());
+}
+
+/// Four calls at a time: each waits for the others, and a channel that told one after the other would give up on them.
+#[test]
+fn destroy_tells_peers_side_by_side() {
+    struct Together(Arc<Barrier>, Arc<AtomicU32>);
+
+    impl PushConsumer for Together {
+        fn push(&self, _: &[Event]) {}
+
+        fn disconnect_push_consumer(&self) -> oxorb::Result<()> {
+            self.0.wait();
+            self.1.fetch_add(1, SeqCst);
+            Ok(())
+        }
+    }
+
+    let bench = Bench::new(ChannelOptions {
+        call_timeout: Duration::from_secs(60),
+        control: Control {
+            period: None,
+            ..Control::default()
+        },
+        ..ChannelOptions::default()
+    });
+    let (barrier, told) = (Arc::new(Barrier::new(4)), Arc::<AtomicU32>::default());
+    for _ in 0..4 {
+        let consumer = Together(barrier.clone(), told.clone());
+        let object: PushConsumerRef = bench.client.root_poa().activate(consumer).unwrap();
+        bench
+            .consumer_proxy()
+            .connect_push_consumer(Some(&object), &asks(&Filter::ALL))
+            .unwrap();
+    }
+    bench.served.channel().destroy();
+    assert_eq!(told.load(SeqCst), 4);
+}
+
+/// A value counts as well as a payload: what conjunctions keep and what one push may have is bounded.
+#[test]
+fn octets_of_values_count() {
+    let bench = Bench::new(ChannelOptions {
+        limits: Limits {
+            octets: 1_000,
+            collected: 1_500,
+            ..Limits::default()
+        },
+        ..ChannelOptions::default()
+    });
+    let both = Filter::each_of([17, 18, 19].map(Filter::event_type));
+    let (_record, ..) = bench.consumer(&both);
+    let supplier = bench.supplier();
+    let push = |event_type, octets| {
+        let mut event = event(event_type, 1, 1);
+        event.data.any_value = Any::new(vec![7u8; octets]);
+        supplier.push(&[event]).unwrap();
+    };
+    let statistics = || bench.served.channel().statistics();
+    push(17, 1_001);
+    until("it is refused", || statistics().suppliers[0].refused == 1);
+    push(17, 900);
+    push(18, 900);
+    until("they are dropped", || {
+        statistics().consumers[0].uncollected == 2
+    });
 }
 
 #[test]

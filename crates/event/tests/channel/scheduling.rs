@@ -4,7 +4,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 
 use oxorb::Orb;
-use oxorb_event::delivery::{LanePlan, Plan, Qos, Threads};
+use oxorb_event::delivery::{Beyond, LanePlan, Plan, Qos, Rate, Threads};
 use oxorb_event::rtec_event_comm::{Event, PushConsumer};
 use oxorb_event::{ChannelOptions, EventChannel, Filter, TimeoutKind, scheduled_plan};
 use oxorb_sched::level::{Criticality, Importance};
@@ -111,6 +111,62 @@ fn connecting_makes_a_chain_from_supplier_over_channel_to_consumer() {
     drop(supplier);
     assert_eq!(edges(), [rep]);
     drop(consumer);
+    // So does a channel that ends.
+    let _consumer = channel.connect_consumer(Record::new(), &wanted).unwrap();
+    let _supplier = channel.connect_supplier(None, &published).unwrap();
+    assert_eq!(edges().len(), 2);
+    channel.destroy();
+    assert_eq!(edges(), []);
+    orb.shutdown(true).unwrap();
+}
+
+/// A consumer that connects again with other interests depends on other suppliers, and on those before no more.
+#[test]
+fn who_connects_again_takes_dependencies_back() {
+    let orb = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
+    let client = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
+    let scheduling = service();
+    let scheduler = serve(&orb, &scheduling).unwrap();
+    let [left, right] =
+        ["Left::sample", "Right::sample"].map(|name| operation(&scheduling, name, 1, 10));
+    let display = operation(&scheduling, "Display::show", 1, 0);
+    let channel = EventChannel::new(ChannelOptions {
+        consumer_reconnect: true,
+        ..ChannelOptions::default()
+    });
+    channel.schedule_with(scheduler.scheduler().clone());
+    channel.log(|notice| panic!("{notice}"));
+    let _suppliers = [(17, left), (18, right)].map(|(event_type, operation)| {
+        let mut published = publishes([(event_type, 1)]);
+        published.publications[0].dependency_info.rt_info = operation;
+        channel.connect_supplier(None, &published).unwrap()
+    });
+    let served = channel.serve(&orb, "EventService").unwrap();
+    let admin = served.reference().for_consumers().unwrap().unwrap();
+    let proxy = admin.obtain_push_supplier().unwrap().unwrap();
+    let consumer = client.root_poa().activate(Record::new()).unwrap();
+    let senders = || {
+        let look = scheduling.look(|service| {
+            let repository = service.repository();
+            let name = |handle| repository.get(handle).unwrap().entry_point.clone();
+            let edges = repository.dependencies().map(|one| name(one.on));
+            edges
+                .filter(|name| name.ends_with("sample"))
+                .collect::<Vec<_>>()
+        });
+        look.unwrap()
+    };
+    for (event_type, sender) in [(17, "Left::sample"), (18, "Right::sample")] {
+        let mut wanted = asks(&Filter::event_type(event_type));
+        wanted.dependencies[0].rt_info = display;
+        proxy
+            .connect_push_consumer(Some(&consumer), &wanted)
+            .unwrap();
+        assert_eq!(senders(), [sender]);
+    }
+    proxy.disconnect_push_supplier().unwrap();
+    assert!(senders().is_empty());
+    client.shutdown(true).unwrap();
     orb.shutdown(true).unwrap();
 }
 
@@ -302,4 +358,150 @@ fn events_are_delivered_in_the_order_that_muf_computed() {
     let critical: Vec<usize> = came[..3].iter().map(|(_, at)| *at).collect();
     assert_eq!(critical, [5, 4, 3]);
     assert_eq!(came, computed);
+}
+
+/// Numbers with the thread that brought them.
+#[derive(Default)]
+struct Lanes(Mutex<Vec<(u32, String)>>);
+
+impl PushConsumer for Lanes {
+    fn push(&self, events: &[Event]) {
+        let name = thread::current().name().unwrap_or_default().to_owned();
+        for event in events {
+            let number = u32::from_le_bytes(event.data.payload[..4].try_into().unwrap());
+            self.0.lock().unwrap().push((number, name.clone()));
+        }
+    }
+
+    fn disconnect_push_consumer(&self) -> oxorb::Result<()> {
+        Ok(())
+    }
+}
+
+/// A later schedule raises one chain above another one: those who are connected follow, and miss nothing.
+#[test]
+fn consumers_follow_another_schedule_without_losing_an_event() {
+    let orb = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
+    let scheduling = service();
+    let served = serve(&orb, &scheduling).unwrap();
+    let chains = ["Slow", "Fast"].map(|name| {
+        let period = if name == "Slow" { 100 } else { 10 };
+        let supplier = operation(&scheduling, &format!("{name}::sample"), 1, period);
+        let consumer = operation(&scheduling, &format!("{name}::show"), 1, 0);
+        (supplier, consumer)
+    });
+    let connect = |channel: &EventChannel| {
+        channel.schedule_with(served.scheduler().clone());
+        channel.log(|notice| panic!("{notice}"));
+        [0, 1].map(|at| {
+            let (supplier, consumer) = chains[at];
+            let event_type = 17 + at as i32;
+            let mut wanted = asks(&Filter::event_type(event_type));
+            wanted.dependencies[0].rt_info = consumer;
+            let mut published = publishes([(event_type, 1)]);
+            published.publications[0].dependency_info.rt_info = supplier;
+            let lanes = Arc::<Lanes>::default();
+            let consumer = channel.connect_consumer(lanes.clone(), &wanted).unwrap();
+            let supplier = channel.connect_supplier(None, &published).unwrap();
+            (lanes, consumer, supplier)
+        })
+    };
+    let configuration = EventChannel::new(ChannelOptions::default());
+    let _told = connect(&configuration);
+    scheduling.change(|service| service.compute(1, 99)).unwrap();
+    let plan = scheduled_plan(served.scheduler()).unwrap();
+    let lanes = plan.lanes.into_iter().map(|lane| LanePlan {
+        scheduling: Threads::Inherit,
+        ..lane
+    });
+    let plan = Plan::lanes(lanes.collect::<Vec<_>>());
+    assert_eq!(plan.lanes.len(), 2);
+    let options = ChannelOptions {
+        reschedule: Some(std::time::Duration::from_millis(20)),
+        ..ChannelOptions::default()
+    };
+    let queue = Qos {
+        events: 100_000,
+        ..Qos::default()
+    };
+    let channel = EventChannel::queued(options, plan, queue).unwrap();
+    let [slow, fast] = connect(&channel);
+    let mut number = 0u32;
+    let mut push_until = |what: &str, lane_of_slow: &str, lane_of_fast: &str| {
+        crate::until(what, || {
+            for (at, (_, _, supplier)) in [&slow, &fast].into_iter().enumerate() {
+                let mut event = event(17 + at as i32, 1, 0);
+                event.data.payload = number.to_le_bytes().to_vec();
+                supplier.push(&[event]).unwrap();
+            }
+            number += 1;
+            let on = |lanes: &Lanes, lane: &str| {
+                let came = lanes.0.lock().unwrap();
+                came.last().is_some_and(|(_, thread)| thread.contains(lane))
+            };
+            on(&slow.0, lane_of_slow) && on(&fast.0, lane_of_fast)
+        });
+    };
+    push_until("the first schedule", "events-1", "events-0");
+    let (raised, said) = (
+        chains[0].0,
+        Characteristics {
+            worst_case: MILLISECOND,
+            period: 5 * MILLISECOND,
+            threads: 1,
+            ..Characteristics::default()
+        },
+    );
+    scheduling
+        .change(|service| service.set(oxorb_sched::repository::Handle(raised), said))
+        .unwrap();
+    scheduling.change(|service| service.compute(1, 99)).unwrap();
+    push_until("the second schedule", "events-0", "events-1");
+    for (lanes, _, _) in [&slow, &fast] {
+        crate::until("all events", || {
+            lanes.0.lock().unwrap().len() == number as usize
+        });
+        let came = lanes.0.lock().unwrap();
+        assert!(came.iter().map(|(number, _)| *number).eq(0..number));
+    }
+    channel.destroy();
+    orb.shutdown(true).unwrap();
+}
+
+/// The period that an operation has in the scheduling service is the rate of its supplier, unless the owner chooses one.
+#[test]
+fn a_declared_period_is_the_rate_of_a_supplier() {
+    let orb = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
+    let scheduling = service();
+    let served = serve(&orb, &scheduling).unwrap();
+    let hour = 3_600_000;
+    let slow = operation(&scheduling, "Slow::sample", 1, hour);
+    let slower = operation(&scheduling, "Slower::sample", 1, 2 * hour);
+    let free = operation(&scheduling, "Free::sample", 1, 0);
+    let channel = EventChannel::new(ChannelOptions::default());
+    channel.schedule_with(served.scheduler().clone());
+    channel.enforce_declared_rates(Beyond::Refuse);
+    channel.rates_by(|supplier| {
+        let chosen = supplier.publications[0].event.header.r#type == 20;
+        chosen.then_some(Rate {
+            period: std::time::Duration::from_secs(3_600),
+            burst: 5,
+            beyond: Beyond::Refuse,
+        })
+    });
+    let taken = |event_type: i32, operations: &[i32]| {
+        let mut published = publishes([(event_type, 1), (event_type, 2)]);
+        for (publication, operation) in published.publications.iter_mut().zip(operations) {
+            publication.dependency_info.rt_info = *operation;
+        }
+        let supplier = channel.connect_supplier(None, &published).unwrap();
+        let pushed = (0..10).map(|number| supplier.push(&[event(event_type, 1, number)]));
+        pushed.filter(Result::is_ok).count()
+    };
+    assert_eq!(taken(17, &[slow]), 1);
+    assert_eq!(taken(18, &[slow, slower]), 2);
+    assert_eq!(taken(19, &[free]), 10);
+    assert_eq!(taken(20, &[slow]), 5, "the owner's choice");
+    assert_eq!(taken(21, &[]), 10);
+    orb.shutdown(true).unwrap();
 }

@@ -91,3 +91,79 @@ fn the_number_of_timeouts_is_limited() {
     drop(one);
     connect().unwrap();
 }
+
+/// While a consumer is suspended its timers run on: what they bring is held back and counted, and nothing of it comes later.
+#[test]
+fn timeouts_of_a_suspended_consumer_are_held_back() {
+    let channel = EventChannel::new(ChannelOptions::default());
+    let record = Record::new();
+    let filter = Filter::any_of([
+        Filter::event_type(17),
+        timeout(TimeoutKind::Interval, 5),
+        timeout(TimeoutKind::OneShot, 50),
+    ]);
+    let connected = channel
+        .connect_consumer(record.clone(), &asks(&filter))
+        .unwrap();
+    connected.suspend();
+    let before = record.sets().len();
+    let held_back = || channel.statistics().consumers[0].suspended;
+    // At least twenty intervals of 5 ms: the one-shot was among them, or came before.
+    crate::until("timeouts that are held back", || held_back() > 20);
+    // One may have been under way.
+    let held = record.sets().len();
+    assert!(held <= before + 1);
+    connected.resume();
+    let came = record.wait(held + 3);
+    let one_shots = came.iter().filter(|one| one.0 == event_type::TIMEOUT);
+    assert!(one_shots.count() <= 1);
+    let counted = &channel.statistics().consumers[0];
+    assert!(counted.suspended > 20, "{counted:?}");
+}
+
+/// A group that is complete while its consumer is suspended starts anew: half of it is not kept for later.
+#[test]
+fn a_group_that_is_complete_while_suspended_starts_anew() {
+    let channel = EventChannel::new(ChannelOptions::default());
+    let record = Record::new();
+    let filter = Filter::each_of([Filter::event_type(17), timeout(TimeoutKind::Interval, 5)]);
+    let connected = channel
+        .connect_consumer(record.clone(), &asks(&filter))
+        .unwrap();
+    let supplier = channel
+        .connect_supplier(None, &publishes([(17, 1)]))
+        .unwrap();
+    connected.suspend();
+    supplier.push(&[event(17, 1, 1)]).unwrap();
+    let held_back = || channel.statistics().consumers[0].suspended;
+    crate::until("the group", || held_back() == 2);
+    connected.resume();
+    assert_eq!(record.sets().len(), 0);
+    supplier.push(&[event(17, 1, 2)]).unwrap();
+    let set = record.wait(1);
+    assert!(set.contains(&(17, 1, 2)) && set.len() == 2, "{set:?}");
+    assert_eq!(held_back(), 2);
+}
+
+/// A deadline in a group begins anew with each event, also for a consumer that is suspended and resumed.
+#[test]
+fn a_deadline_in_a_group_is_met_by_silence_after_a_pause() {
+    let channel = EventChannel::new(ChannelOptions::default());
+    let record = Record::new();
+    let filter = Filter::any_of([
+        Filter::event_type(17),
+        Filter::all_of([timeout(TimeoutKind::Deadline, 30)]),
+    ]);
+    let connected = channel
+        .connect_consumer(record.clone(), &asks(&filter))
+        .unwrap();
+    connected.suspend();
+    let held_back = || channel.statistics().consumers[0].suspended;
+    crate::until("silence", || held_back() >= 2);
+    connected.resume();
+    let came = record.wait(2);
+    assert!(
+        came.iter().all(|one| one.0 == event_type::DEADLINE_TIMEOUT),
+        "{came:?}"
+    );
+}

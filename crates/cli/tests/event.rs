@@ -178,7 +178,9 @@ fn a_rate_and_a_number_of_events_are_kept_and_latencies_told() {
 
 #[test]
 fn a_full_queue_does_what_its_policy_says_and_counts_it() {
-    let server = Server::start(&["--queue", "4", "--when-full", "drop-newest"]);
+    // A consumer that is stopped for long is not a failure here.
+    let full = ["--queue", "4", "--when-full", "drop-newest"];
+    let server = Server::start(&[&full[..], &["--call-timeout", "60000"]].concat());
     let consumer = server.consumer(&["sub"], "connected");
     // Stopped, so that the events wait in the queue once the connection is full.
     let stopped = format!("-STOP {}", consumer.id());
@@ -245,6 +247,121 @@ fn channels_tell_who_is_connected() {
     ]);
     assert_eq!(looks.lines().count(), 2);
     assert!(looks.contains("\"rate_hz\":"), "{looks}");
+}
+
+/// Percentiles of each consumer: all of its events, and those since a look.
+#[test]
+fn latencies_of_each_consumer_are_told_live() {
+    let server = Server::start(&[]);
+    let mut shown = server.consumer(&["sub", "type==17"], "connected");
+    let _idle = server.consumer(&["sub", "type==18"], "connected");
+    server.publish(&["--type", "17", "--count", "50"]);
+    (0..50).for_each(|_| drop(next(&mut shown)));
+    let listed = server.json(&["ls"]);
+    let consumers = &listed["channels"][0]["consumers"];
+    let latency = &consumers[0]["latency"];
+    let number = |name: &str| latency[name].as_u64().unwrap();
+    assert_eq!(number("events"), 50);
+    assert!(
+        0 < number("p50_ns") && number("p50_ns") <= number("p99_ns"),
+        "{latency}"
+    );
+    assert!(number("p99_ns") <= number("max_ns"), "{latency}");
+    assert_eq!(consumers[1]["latency"], Value::Null);
+    let text = good(&["ls", "--at", server.url()]);
+    assert!(
+        text.contains("p50") && text.contains("p99") && text.contains("max"),
+        "{text}"
+    );
+    // Nothing came between two looks.
+    let at = ["--at", server.url(), "--format", "json"];
+    let look = good(&[&["stat", "--interval", "0.05", "--count", "1"], &at[..]].concat());
+    let look: Value = serde_json::from_str(&look).unwrap();
+    assert_eq!(look["channels"][0]["consumers"][0]["latency"], Value::Null);
+
+    let silent = Server::start(&["--no-latency"]);
+    let mut shown = silent.consumer(&["sub"], "connected");
+    silent.publish(&["--type", "17"]);
+    next(&mut shown);
+    let listed = silent.json(&["ls"]);
+    assert_eq!(
+        listed["channels"][0]["consumers"][0]["latency"],
+        Value::Null
+    );
+}
+
+fn kill(process: &Process, signal: &str) {
+    let id = process.id().to_string();
+    let sent = Command::new("kill").args([signal, &id]).status();
+    assert!(sent.unwrap().success());
+}
+
+/// A channel that dies or ends in order: status 1 and one message, or another connection to its successor.
+#[test]
+fn the_loss_of_a_channel_is_an_error_or_mended() {
+    let port = oxorb_testkit::net::free_port().to_string();
+    for signal in ["-KILL", "-TERM"] {
+        let server = Server::start(&["--port", &port]);
+        let folder = Folder::new("event-loss");
+        let file = folder.path("run.mcap");
+        let at = ["--at", server.url(), "--ping", "0.1", "--timeout", "2000"];
+        let mut sub = Process::spawn(oxorb(&[&["sub"], &at[..]].concat()));
+        sub.wait_for_line("connected", LIMIT);
+        let args = [&["record", &file, "--format", "json"], &at[..]].concat();
+        let mut record = Process::spawn(oxorb(&args));
+        record.wait_for_line("recording", LIMIT);
+        let args = [&["sub", "--reconnect", "0", "--format", "json"], &at[..]].concat();
+        let mut again = Process::spawn(oxorb(&args));
+        again.wait_for_line("connected", LIMIT);
+        server.publish(&["--type", "17", "1"]);
+        assert_eq!(next(&mut again)["value"], 1);
+        kill(&server._process, signal);
+        sub.wait_for_line("is lost", LIMIT);
+        assert_eq!(sub.wait(LIMIT).code(), Some(1));
+        record.wait_for_line("\"recorded\"", LIMIT);
+        assert_eq!(record.wait(LIMIT).code(), Some(1));
+        again.wait_for_line("\"lost\"", LIMIT);
+        drop(server);
+        let server = Server::start(&["--port", &port]);
+        again.wait_for_line("\"reconnected\"", LIMIT);
+        server.publish(&["--type", "17", "2"]);
+        assert_eq!(next(&mut again)["value"], 2);
+    }
+    // Nobody comes back.
+    let server = Server::start(&[]);
+    let at = ["--at", server.url(), "--ping", "0.1", "--reconnect", "0.3"];
+    let mut sub = Process::spawn(oxorb(&[&["sub"], &at[..]].concat()));
+    sub.wait_for_line("connected", LIMIT);
+    drop(server);
+    sub.wait_for_line("was looked for during 0.3 s", LIMIT);
+    assert_eq!(sub.wait(LIMIT).code(), Some(1));
+}
+
+/// A full queue at the channel leaves gaps in the numbers of a publisher.
+#[test]
+fn gaps_in_numbers_are_told() {
+    let server = Server::start(&["--queue", "4"]);
+    let mut whole = server.consumer(&["sub", "--gaps", "--count", "3"], "connected");
+    server.publish(&["--type", "17", "--number", "--count", "3"]);
+    let values = [0, 1, 2].map(|_| next(&mut whole)["value"].clone());
+    assert_eq!(values, [0, 1, 2]);
+    assert_eq!(whole.wait(LIMIT).code(), Some(0));
+    let mut sub = server.consumer(&["sub", "--gaps"], "connected");
+    server.publish(&[
+        "--type",
+        "17",
+        "{\"type\": \"unsigned long long\", \"value\": 5}",
+    ]);
+    server.publish(&[
+        "--type",
+        "17",
+        "{\"type\": \"unsigned long long\", \"value\": 9}",
+    ]);
+    let gap: Value = serde_json::from_str(&sub.wait_for_line("\"gap\"", LIMIT)).unwrap();
+    assert_eq!((&gap["first"], &gap["events"]), (&json!(6), &json!(3)));
+    kill(&sub, "-TERM");
+    sub.wait_for_line("3 numbered events did not come", LIMIT);
+    assert_eq!(sub.wait(LIMIT).code(), Some(1));
 }
 
 #[test]
@@ -440,14 +557,141 @@ fn what_is_wrong_is_said_once_and_in_its_place() {
         replay.contains("no.mcap") && replay.contains("not an MCAP file"),
         "{replay}"
     );
-    for verb in [
-        "serve", "pub", "sub", "ls", "stat", "record", "replay", "gateway",
-    ] {
-        assert!(
-            good(&[verb, "--help"]).contains("Usage: oxorb event"),
-            "{verb}"
-        );
+}
+
+const VERBS: [&[&str]; 9] = [
+    &["serve"],
+    &["pub"],
+    &["sub"],
+    &["ls"],
+    &["stat"],
+    &["record"],
+    &["replay"],
+    &["gateway"],
+    &["gateway", "udp"],
+];
+
+/// The help of each verb is its manual: synopsis, every option with its text, examples, exit status.
+#[test]
+fn help_is_a_manual() {
+    for verb in VERBS {
+        let help = good(&[verb, &["--help"]].concat());
+        for part in [
+            "Usage: oxorb event",
+            "Examples:",
+            "Exit status: 0 done",
+            "  -h, --help",
+        ] {
+            // One example or several.
+            let part = if part == "Examples:" && !help.contains(part) {
+                "Example:"
+            } else {
+                part
+            };
+            assert!(help.contains(part), "{verb:?} without {part}: {help}");
+        }
+        let lines: Vec<&str> = help.lines().collect();
+        let is_option = |line: &&&str| line.trim_start().starts_with('-') && line.starts_with("  ");
+        let options = lines.iter().filter(is_option).count();
+        assert!(options >= 3, "{verb:?}");
+        for pair in lines.windows(2).filter(|pair| is_option(&&pair[0])) {
+            let told = pair[0].contains("Possible") || !pair[1].trim().is_empty();
+            assert!(
+                told || pair[0].contains("- "),
+                "{verb:?}: nothing is said of {}",
+                pair[0]
+            );
+        }
     }
+}
+
+/// Shells complete verbs, options and the values of options that have some.
+#[test]
+fn shells_complete_verbs_options_and_values() {
+    let output = Command::new(env!("CARGO_BIN_EXE_oxorb"))
+        .args(["completions", "bash"])
+        .output()
+        .unwrap();
+    let folder = Folder::new("event-completions");
+    let script = folder.file("oxorb.bash", std::str::from_utf8(&output.stdout).unwrap());
+    let complete = |words: &[&str]| {
+        let list = words.join(" ");
+        let (last, before) = (words[words.len() - 1], words[words.len() - 2]);
+        let code = format!(
+            "source {script}; COMP_WORDS=({list}); COMP_CWORD={}; _oxorb oxorb '{last}' '{before}'; echo ${{COMPREPLY[@]}}",
+            words.len() - 1
+        );
+        let output = Command::new("bash").args(["-c", &code]).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let found = String::from_utf8(output.stdout).unwrap();
+        found
+            .split_whitespace()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(complete(&["oxorb", "event", "s"]), ["serve", "sub", "stat"]);
+    for verb in VERBS {
+        let help = good(&[verb, &["--help"]].concat());
+        let options = help.lines().filter_map(|line| {
+            let option = line.trim_start();
+            let at = option
+                .find("--")
+                .filter(|_| line.starts_with("  ") && option.starts_with('-'))?;
+            option[at..].split([' ', '=', '[']).next()
+        });
+        for option in options {
+            let words = [&["oxorb", "event"], verb, &[option]].concat();
+            assert!(
+                complete(&words).iter().any(|one| one == option),
+                "{words:?}"
+            );
+        }
+    }
+    let policies = complete(&["oxorb", "event", "serve", "--when-full", "drop"]);
+    assert_eq!(
+        policies,
+        ["drop-oldest", "drop-newest", "drop-least-urgent"]
+    );
+    assert_eq!(
+        complete(&["oxorb", "event", "sub", "--format", "j"]),
+        ["json"]
+    );
+}
+
+/// Wrong usage is one message with the place and status 2, before anything is connected.
+#[test]
+fn wrong_options_are_told_with_their_place() {
+    let cases: [(&[&str], &str); 12] = [
+        (&["sub", "--queue", "0"], "--queue <N>"),
+        (&["sub", "--ping", "x"], "expected a number of seconds"),
+        (&["sub", "--reconnect=-1"], "--reconnect"),
+        (&["pub", "--type", "0"], "from 1 to 2147483647"),
+        (&["pub"], "--type <TYPE>"),
+        (&["pub", "--type", "17", "--rate", "0"], "a rate is above 0"),
+        (&["pub", "--type", "17", "--number", "5"], "--number"),
+        (&["serve", "--threads", "65"], "--threads <N>"),
+        (&["serve", "--when-full", "explode"], "drop-oldest"),
+        (&["stat", "--interval=-1"], "--interval"),
+        (&["replay"], "<FILE>"),
+        (&["gateway", "udp", "--channel", "x"], "--send"),
+    ];
+    for (args, place) in cases {
+        let output = run(args);
+        let why = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {why}");
+        assert!(why.contains(place), "{args:?}: {why}");
+        assert_eq!(why.matches("error").count(), 1, "{why}");
+    }
+    let filter = bad(&[
+        "sub",
+        "type==17 && source=3",
+        "--at",
+        "corbaloc::127.0.0.1:1/x",
+    ]);
+    assert!(
+        filter.contains("source") || filter.contains("column"),
+        "{filter}"
+    );
 }
 
 #[test]

@@ -14,13 +14,13 @@ use crate::orb::with_args;
 use crate::output::{Failed, because};
 
 /// Options of the channel.
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 pub(super) struct At {
     /// Event channel: IOR:, corbaloc:, corbaname: or file:. Unless given it is -ORBInitRef EventService=URL, or else what
     /// the Naming Service has under the name EventService
     #[arg(long, value_name = "URL")]
     at: Option<String>,
-    /// Milliseconds that a connection or a call may take
+    /// Milliseconds that a connection or a call may take, from 1
     #[arg(long, default_value_t = 5000, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..))]
     timeout: u64,
 }
@@ -45,6 +45,15 @@ impl At {
             ))
         })?;
         Ok(Channel { orb, object })
+    }
+
+    /// Finds the channel anew, which may have another address now.
+    pub(super) fn find_again(&self, before: &Channel) -> Result<Channel, Failed> {
+        let object = self.find(&before.orb).map_err(because)?;
+        Ok(Channel {
+            orb: before.orb.clone(),
+            object,
+        })
     }
 
     fn find(&self, orb: &Orb) -> Result<EventChannelRef, String> {

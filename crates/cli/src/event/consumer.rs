@@ -1,21 +1,22 @@
 //! A consumer in this process: events that came, in a queue of bounded size.
 
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use oxorb::{Interface as _, Orb, SystemException};
-use oxorb_event::rtec_event_channel_admin::ProxyPushSupplierRef;
 use oxorb_event::rtec_event_comm::{Event, PushConsumer, PushConsumerRef};
 use oxorb_event::{Filter, in_order};
 
-use super::channel::{At, Channel};
+use super::channel::{At, Channel, end_of_process};
 use super::filter;
+use super::gaps::{Gaps, told_gap};
+use super::presence::{Presence, Reconnect, State};
 use super::value::ValueTypes;
 use crate::orb::with_args;
-use crate::output::{Failed, because};
+use crate::output::{Done, Failed, Format, because};
 
 /// Options of a consumer.
 #[derive(clap::Args)]
@@ -28,26 +29,42 @@ pub(super) struct Wanted {
     /// Address to receive events at. Unless given: this machine alone for a channel on it, and all addresses for others
     #[arg(long, value_name = "ADDRESS")]
     host: Option<String>,
-    /// Port to receive events at. 0: the system chooses
+    /// Port to receive events at, from 0 to 65535. 0: the system chooses
     #[arg(long, default_value_t = 0)]
     port: u16,
-    /// Most events that wait to be written; further ones are counted as missed
+    /// Most events that wait to be written, from 1; further ones are counted as missed
     #[arg(long, value_name = "N", default_value_t = 16_384, value_parser = clap::value_parser!(u32).range(1..))]
     queue: u32,
-    /// End after so many events
+    /// Seconds without an event after which the channel is asked whether it still has this consumer; 0: never
+    #[arg(long, value_name = "S", default_value = "2", value_parser = seconds)]
+    ping: Duration,
+    /// Look for a channel that is lost, and connect again, for so many seconds; 0: until it is back. Unless given, the loss of
+    /// the channel ends the command with status 1
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    reconnect: Option<Duration>,
+    /// Tell gaps in the numbers of `oxorb event pub --number`, and end with status 1 if there were any
+    #[arg(long)]
+    gaps: bool,
+    /// End after so many events, with status 0
     #[arg(short, long, value_name = "N")]
     count: Option<u64>,
-    /// End after so many seconds
+    /// End after so many seconds, with status 0
     #[arg(long, value_name = "S", value_parser = seconds)]
     duration: Option<Duration>,
 }
 
 /// A connected consumer.
 pub(super) struct Consumer {
-    channel: Channel,
-    proxy: ProxyPushSupplierRef,
-    events: Receiver<Arrived>,
+    presence: Presence,
+    events: Receiver<Message>,
     missed: Arc<AtomicU64>,
+    /// Whether the channel said that it ends.
+    ended: Arc<AtomicBool>,
+    /// Whether the process was asked to end.
+    stopped: Arc<AtomicBool>,
+    /// `None`: numbers are not looked at.
+    gaps: Option<Gaps>,
+    format: Format,
     left: Option<u64>,
     end: Option<Instant>,
     /// Serves the consumer until it is dropped.
@@ -64,8 +81,8 @@ pub(super) struct Arrived {
 }
 
 impl Wanted {
-    /// Connects the consumer. It ends on SIGINT and SIGTERM, too.
-    pub(super) fn connect(&self, types: &ValueTypes) -> Result<Consumer, Failed> {
+    /// Connects the consumer. It ends on SIGINT and SIGTERM, too. `format`: of what it tells of gaps and the connection.
+    pub(super) fn connect(&self, types: &ValueTypes, format: Format) -> Result<Consumer, Failed> {
         let filter = match &self.filter {
             None => Filter::ALL,
             Some(text) => filter::parse(text).map_err(because)?,
@@ -76,18 +93,35 @@ impl Wanted {
         types.register(&orb);
         let missed = Arc::<AtomicU64>::default();
         let (to, events) = sync_channel(self.queue as usize);
+        let (ended, stopped) = (Arc::<AtomicBool>::default(), stop(to.clone())?);
         let servant = Taker {
-            to: Mutex::new(Some(to)),
+            to,
             missed: missed.clone(),
+            ended: ended.clone(),
         };
         let consumer: PushConsumerRef = orb.root_poa().activate(servant)?;
-        orb.shutdown_on_signal()?;
         let proxy = channel.consume(&consumer, &filter)?;
-        Ok(Consumer {
+        let presence = Presence {
+            at: self.at.clone(),
             channel,
-            proxy,
+            filter,
+            consumer,
+            state: State::Connected(proxy, Instant::now()),
+            ping: (!self.ping.is_zero()).then_some(self.ping),
+            reconnect: self.reconnect.map(|limit| match limit.is_zero() {
+                true => Reconnect::Always,
+                false => Reconnect::Within(limit),
+            }),
+            format,
+        };
+        Ok(Consumer {
+            presence,
             events,
             missed,
+            ended,
+            stopped,
+            gaps: self.gaps.then(Gaps::default),
+            format,
             left: self.count,
             end: self.duration.map(|duration| Instant::now() + duration),
             orb,
@@ -119,64 +153,115 @@ impl Channel {
 
 impl Consumer {
     pub(super) fn orb(&self) -> &Orb {
-        self.channel.orb()
+        self.presence.channel.orb()
     }
 
     pub(super) fn url(&self) -> String {
-        self.channel.url()
+        self.presence.channel.url()
     }
 
     /// Returns the next event, waiting for it at most so long: `Ok(None)` when the time is over, an error when no more
-    /// events are wanted or come.
+    /// events are wanted or come. Tells gaps, and what becomes of the connection.
     pub(super) fn next(&mut self, most: Duration) -> Result<Option<Arrived>, Over> {
         if self.left == Some(0) {
-            return Err(Over);
+            return Err(Over(Ok(())));
         }
         let left = self
             .end
             .map(|end| end.saturating_duration_since(Instant::now()));
         if left == Some(Duration::ZERO) {
-            return Err(Over);
+            return Err(Over(Ok(())));
         }
-        match self
-            .events
-            .recv_timeout(left.map_or(most, |left| left.min(most)))
-        {
-            Ok(event) => {
+        let wait = match self.stopped.load(Ordering::Acquire) {
+            // What came before is still wanted.
+            true => Duration::ZERO,
+            false => left.unwrap_or(most).min(most).min(self.presence.pause()),
+        };
+        match self.events.recv_timeout(wait.max(SHORTEST)) {
+            Ok(Message::Event(arrived)) => {
                 self.left = self.left.map(|left| left - 1);
-                Ok(Some(event))
+                self.presence.heard();
+                if let Some(gap) = self
+                    .gaps
+                    .as_mut()
+                    .and_then(|gaps| gaps.take(&arrived.event))
+                {
+                    told_gap(self.format, &arrived.event, gap).map_err(|why| Over(Err(why)))?;
+                }
+                return Ok(Some(*arrived));
             }
-            Err(RecvTimeoutError::Timeout) => Ok(None),
-            Err(RecvTimeoutError::Disconnected) => Err(Over),
+            Ok(Message::Look) | Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return Err(Over(Ok(()))),
         }
+        if self.stopped.load(Ordering::Acquire) {
+            return Err(Over(Ok(())));
+        }
+        let looked = match self.ended.swap(false, Ordering::AcqRel) {
+            true => self.presence.lost("it has ended"),
+            false => self.presence.look(),
+        };
+        looked.map_err(|why| Over(Err(why)))?;
+        Ok(None)
     }
 
     /// Returns the number of events that came while the queue was full.
     pub(super) fn missed(&self) -> u64 {
-        self.missed.load(Relaxed)
+        self.missed.load(Ordering::Relaxed)
     }
 
-    /// Disconnects. The channel may be gone already.
-    pub(super) fn end(self) {
-        let _ = self.proxy.disconnect_push_supplier();
+    /// Disconnects.
+    ///
+    /// # Errors
+    /// Numbered events did not come, where that is looked for.
+    pub(super) fn end(self) -> Done {
+        self.presence.end();
         let _ = self.orb.shutdown(true);
+        match self.gaps.map_or(0, |gaps| gaps.lost()) {
+            0 => Ok(()),
+            lost => Err(because(format!(
+                "{lost} numbered events did not come: `oxorb event stat` shows which consumers lose events, and why"
+            ))),
+        }
     }
 }
 
-/// No more events come, or are wanted.
-pub(super) struct Over;
+/// Shortest wait for an event.
+const SHORTEST: Duration = Duration::from_millis(1);
+
+/// No more events come, or are wanted; with the error if that is one.
+pub(super) struct Over(pub(super) Done);
+
+/// What threads of the ORB, and the one that waits for signals, have to say.
+enum Message {
+    Event(Box<Arrived>),
+    /// Something else changed.
+    Look,
+}
+
+/// Returns what is set on SIGINT and SIGTERM, which wake the reader, too.
+fn stop(wake: SyncSender<Message>) -> Result<Arc<AtomicBool>, Failed> {
+    let stopped = Arc::<AtomicBool>::default();
+    let (end, set) = (end_of_process()?, stopped.clone());
+    std::thread::spawn(move || {
+        // Nothing is ever sent: an error is the end.
+        let _ = end.recv();
+        set.store(true, Ordering::Release);
+        // A full queue wakes by itself.
+        let _ = wake.try_send(Message::Look);
+    });
+    Ok(stopped)
+}
 
 /// The servant: never waits for whoever writes the events.
 struct Taker {
-    /// `None` once the channel ended.
-    to: Mutex<Option<SyncSender<Arrived>>>,
+    to: SyncSender<Message>,
     missed: Arc<AtomicU64>,
+    ended: Arc<AtomicBool>,
 }
 
 impl PushConsumer for Taker {
     fn push(&self, data: &[Event]) {
         let at = super::time::now_ns();
-        let to = self.to.lock().unwrap_or_else(PoisonError::into_inner);
         for event in data {
             let created = super::time::since_1970(event.header.creation_time);
             let age = created.and_then(|created| at.checked_sub(created));
@@ -185,17 +270,16 @@ impl PushConsumer for Taker {
                 at,
                 age: age.map(Duration::from_nanos),
             };
-            if let Some(to) = &*to
-                && let Err(TrySendError::Full(_)) = to.try_send(arrived)
-            {
-                self.missed.fetch_add(1, Relaxed);
+            let arrived = Message::Event(Box::new(arrived));
+            if let Err(TrySendError::Full(_)) = self.to.try_send(arrived) {
+                self.missed.fetch_add(1, Ordering::Relaxed);
             }
         }
     }
 
     fn disconnect_push_consumer(&self) -> Result<(), SystemException> {
-        let mut to = self.to.lock().unwrap_or_else(PoisonError::into_inner);
-        *to = None;
+        self.ended.store(true, Ordering::Release);
+        let _ = self.to.try_send(Message::Look);
         Ok(())
     }
 }

@@ -1,10 +1,24 @@
 //! `oxorb event`: channels of events, and what is done with them from outside.
 
+/// Returns the end of the help of a verb: its own text, and what all have.
+macro_rules! manual {
+    ($text:literal) => {
+        concat!(
+            $text,
+            "\n\nSettings of the ORB, as -ORBInitRef NAME=URL, may stand anywhere: docs/config.md. Channels: docs/events.md.\n\n\
+             Exit status: 0 done, or ended by a signal, 1 it failed (one message on standard error says why), 2 wrong usage."
+        )
+    };
+}
+
 mod channel;
 mod consumer;
 mod filter;
+mod gaps;
 mod gateway;
+mod latency;
 mod notify;
+mod presence;
 mod publish;
 mod record;
 mod replay;

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+use oxorb::Any;
 use oxorb_event::rtec_event_channel_admin::ProxyPushConsumerRef;
 use oxorb_event::rtec_event_comm::Event;
 use serde_json::{Value, json};
@@ -18,7 +19,7 @@ use crate::output::{Done, Failed, Format, because, print, print_line};
 /// Arguments of `oxorb event pub`.
 #[derive(clap::Args)]
 #[command(
-    after_help = "A VALUE is JSON (docs/json.md). Without --as it is a plain value or names its type: {\"type\": \"short\", \
+    after_help = manual!("A VALUE is JSON (docs/json.md). Without --as it is a plain value or names its type: {\"type\": \"short\", \
     \"value\": 5}. With --as it is of that type, whose IDL --idl names. It becomes the any of the event, or with --payload \
     its payload. Names of types and sources stand for the numbers that publishers and subscribers of oxorb-event give \
     them. Events are stamped with the time of their creation, by which `oxorb event sub --latency` measures.\n\n\
@@ -27,7 +28,7 @@ use crate::output::{Done, Failed, Format, because, print, print_line};
     oxorb event pub --type level --source 'tank 1' --idl plant.idl --as plant::Level --payload '{\"cm\": 12}'\n  \
     oxorb event pub --type 17 --source 3 --idl plant.idl --as plant::Level '{\"cm\": 12}'\n  \
     oxorb event pub --type 17 --source 3 --rate 20 --count 1000 42\n  \
-    producer | oxorb event pub --type 18 --source 1 --idl plant.idl --as plant::Level -"
+    producer | oxorb event pub --type 18 --source 1 --idl plant.idl --as plant::Level -")
 )]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -42,17 +43,21 @@ pub(crate) struct Args {
     /// Source of the events, as a number from 1 or as a name
     #[arg(long, value_name = "SOURCE", default_value = "1", value_parser = filter::source_number)]
     source: i32,
-    /// Gateways that the events pass at most
+    /// Gateways that the events pass at most; 0 or less: none
     #[arg(long, value_name = "N", default_value_t = 1)]
     ttl: i32,
     #[command(flatten)]
     types: TypeArgs,
-    /// Events a second, beginning again after the last value; without --count until the process is ended
+    /// Events a second, above 0, beginning again after the last value; without --count until the process is ended
     #[arg(long, value_name = "HZ", value_parser = rate)]
     rate: Option<Duration>,
     /// Events in all, beginning again after the last value; without --rate as fast as the channel takes them
     #[arg(short, long, value_name = "N")]
     count: Option<u64>,
+    /// Number the events: the value of the first is 0 as an unsigned long long, and each has one more. `oxorb event sub
+    /// --gaps` tells which did not come
+    #[arg(long, conflicts_with = "values")]
+    number: bool,
     /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -150,6 +155,9 @@ fn push_all(args: &Args, types: &ValueTypes, to: &mut Supplier<'_>, end: &Receiv
     for at in (0..all).cycle() {
         if left == Some(0) || !pace.wait() {
             break;
+        }
+        if args.number {
+            events[at].data.any_value = Any::new(to.pushed);
         }
         to.push(&mut events[at])?;
         left = left.map(|left| left - 1);

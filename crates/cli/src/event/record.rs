@@ -9,7 +9,7 @@ use oxorb::Printable;
 use oxorb_mcap::{Error, Recorder, Topic};
 use serde_json::json;
 
-use super::consumer::{Arrived, Consumer, Wanted};
+use super::consumer::{Arrived, Consumer, Over, Wanted};
 use super::subscribe::told_missed;
 use super::time;
 use super::topic::{native_header, to_message};
@@ -19,14 +19,14 @@ use crate::output::{BAD, Done, Failed, Format, because, print, print_line};
 /// Arguments of `oxorb event record`.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Foxglove, PlotJuggler and the mcap tools open the file: each type and source has a topic /TYPE/SOURCE, with \
+    after_help = manual!("Foxglove, PlotJuggler and the mcap tools open the file: each type and source has a topic /TYPE/SOURCE, with \
     values as CDR and their IDL as schema. Values come with their type in the any of an event; payloads have none, so that \
     --idl, --as and --payload name it, or they are recorded as octets. An event that the format has no place for is left \
     out, counted and told. The file is written twice a second: what is on disk when the process is killed can be read. \
     SIGINT (Ctrl-C) and SIGTERM finish it with its indexes.\n\nExamples:\n  \
     oxorb event record run.mcap\n  \
     oxorb event record run.mcap 'type==17' --duration 60\n  \
-    oxorb event record run.mcap --idl plant.idl --as plant::Level --payload"
+    oxorb event record run.mcap --idl plant.idl --as plant::Level --payload")
 )]
 pub(crate) struct Args {
     /// File to write; must not exist yet unless --force is given
@@ -50,7 +50,7 @@ const FLUSH: Duration = Duration::from_millis(500);
 pub(super) fn run(args: &Args) -> Done {
     let types = args.types.load()?;
     let mut recording = Recording::create(&args.file, args.force)?;
-    let mut consumer = args.wanted.connect(&types)?;
+    let mut consumer = args.wanted.connect(&types, args.format)?;
     match args.format {
         Format::Text => {
             anstream::eprintln!("recording {} to {}", consumer.url(), args.file.display())
@@ -59,15 +59,17 @@ pub(super) fn run(args: &Args) -> Done {
     }
     let done = record_all(&mut recording, &mut consumer, &types);
     let missed = consumer.missed();
-    consumer.end();
+    let ended = consumer.end();
     let Recording {
         events, skipped, ..
     } = &recording;
     let (events, skipped, topics) = (*events, skipped.clone(), recording.recorder.topics());
     // Whatever ended it: the indexes are written, and the first error is the one to tell.
     let finished = recording.finish();
-    done.and(finished)?;
-    told(args, events, topics, missed, skipped.as_ref())
+    if finished.is_ok() {
+        told(args, events, topics, missed, skipped.as_ref())?;
+    }
+    done.and(finished).and(ended)
 }
 
 /// Records until the end of the consumer.
@@ -76,7 +78,7 @@ fn record_all(recording: &mut Recording, consumer: &mut Consumer, types: &ValueT
     loop {
         let left = next_flush.saturating_duration_since(Instant::now());
         match consumer.next(left) {
-            Err(_) => return Ok(()),
+            Err(Over(done)) => return done,
             Ok(Some(arrived)) => recording.write(&arrived, types)?,
             Ok(None) => {}
         }

@@ -20,12 +20,12 @@ use crate::output::{BAD, Done, Failed, Format, because, print, print_line};
 /// Arguments of `oxorb event replay`.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Events are pushed in the order of the file, at the times they were recorded at, with a new time of \
+    after_help = manual!("Events are pushed in the order of the file, at the times they were recorded at, with a new time of \
     creation. A recording that ends early, as of a process that was killed, is replayed up to where it ends. A message that \
     cannot be read as the event that its topic says is left out, counted and told.\n\nExamples:\n  \
     oxorb event replay run.mcap\n  \
     oxorb event replay run.mcap --speed 10\n  \
-    oxorb event replay run.mcap --step --at corbaloc::host:2811/EventService"
+    oxorb event replay run.mcap --step --at corbaloc::host:2811/EventService")
 )]
 pub(crate) struct Args {
     /// MCAP file of `oxorb event record`

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use oxorb::SystemException;
+use oxorb::{Distribution, SystemException};
 use oxorb_event::{ConsumerStatistics, Served, SupplierStatistics};
 
 mod generated {
@@ -11,7 +11,7 @@ mod generated {
 }
 pub(super) use generated::ox_orb as idl;
 
-use idl::{EventChannelState, EventConsumer, EventDrops, EventSupplier};
+use idl::{EventChannelState, EventConsumer, EventDrops, EventLatency, EventSupplier, EventTimes};
 
 /// Key of the object at every endpoint of the server.
 pub(super) const OBJECT: &str = "OxorbEvents";
@@ -62,6 +62,17 @@ fn consumer(one: &ConsumerStatistics) -> EventConsumer {
                 cause: cause.to_owned(),
                 events,
             })
+            .collect(),
+        latency: one.latency.as_ref().map(latency).unwrap_or_default(),
+    }
+}
+
+fn latency(measured: &Distribution) -> EventLatency {
+    let times = measured.counts();
+    EventLatency {
+        max_ns: measured.max_ns,
+        times: times
+            .map(|(most_ns, events)| EventTimes { most_ns, events })
             .collect(),
     }
 }

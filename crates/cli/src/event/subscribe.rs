@@ -6,7 +6,7 @@ use oxorb::Printable;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::consumer::{Arrived, Consumer, Wanted};
+use super::consumer::{Arrived, Consumer, Over, Wanted};
 use super::value::{TypeArgs, ValueTypes};
 use crate::output::{BAD, Done, FAINT, Failed, Format, STRONG, because, print, print_line};
 use crate::statistics::{Latencies, Percentiles, Time};
@@ -14,13 +14,13 @@ use crate::statistics::{Latencies, Percentiles, Time};
 /// Arguments of `oxorb event sub`.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Each event is printed with its type, source and value. With --latency the time from the creation of an \
+    after_help = manual!("Each event is printed with its type, source and value. With --latency the time from the creation of an \
     event to its arrival is measured instead, by the clock of each host: of suppliers on other hosts it tells how their \
     clocks differ. Ends in order on SIGINT (Ctrl-C) and SIGTERM.\n\nExamples:\n  \
     oxorb event sub 'type==17 && source!=3'\n  \
     oxorb event sub --at corbaloc::host:2811/EventService --format json\n  \
     oxorb event sub --idl plant.idl --as plant::Level --payload 'type==17'\n  \
-    oxorb event sub --latency --duration 10"
+    oxorb event sub --latency --duration 10")
 )]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -40,7 +40,7 @@ const LOOK: Duration = Duration::from_secs(1);
 
 pub(super) fn run(args: &Args) -> Done {
     let types = args.types.load()?;
-    let mut consumer = args.wanted.connect(&types)?;
+    let mut consumer = args.wanted.connect(&types, args.format)?;
     match args.format {
         Format::Text => anstream::eprintln!("{FAINT}connected to {}{FAINT:#}", consumer.url()),
         Format::Json => print_line(&json!({"event": "connected", "channel": consumer.url()}))?,
@@ -50,11 +50,11 @@ pub(super) fn run(args: &Args) -> Done {
         false => show(args, &mut consumer, &types),
     };
     let missed = consumer.missed();
-    consumer.end();
+    let ended = consumer.end();
     if missed > 0 {
         told_missed(args.format, missed)?;
     }
-    done
+    done.and(ended)
 }
 
 /// Says how many events came while the queue was full.
@@ -69,8 +69,12 @@ pub(super) fn told_missed(format: Format, missed: u64) -> Done {
 }
 
 fn show(args: &Args, consumer: &mut Consumer, types: &ValueTypes) -> Done {
-    while let Ok(next) = consumer.next(LOOK) {
-        let Some(arrived) = next else { continue };
+    loop {
+        let arrived = match consumer.next(LOOK) {
+            Ok(None) => continue,
+            Ok(Some(arrived)) => arrived,
+            Err(Over(done)) => return done,
+        };
         let orb = consumer.orb();
         let value = types.value(&arrived.event.data);
         let value = value.and_then(|value| match &value {
@@ -85,7 +89,6 @@ fn show(args: &Args, consumer: &mut Consumer, types: &ValueTypes) -> Done {
             Format::Text => print(text(&line))?,
         }
     }
-    Ok(())
 }
 
 /// One event.
@@ -140,28 +143,25 @@ fn measure(args: &Args, consumer: &mut Consumer) -> Done {
     let (mut all, mut second) = (Latencies::new(), Latencies::new());
     let mut unstamped = 0u64;
     let mut next_look = Instant::now() + LOOK;
-    loop {
+    let done = loop {
         let left = next_look.saturating_duration_since(Instant::now());
-        let next = consumer.next(left);
-        if let Ok(Some(arrived)) = &next {
-            match arrived.age {
-                Some(age) => {
-                    all.record(age);
-                    second.record(age);
-                }
-                None => unstamped += 1,
+        match consumer.next(left) {
+            Ok(Some(Arrived { age: Some(age), .. })) => {
+                all.record(age);
+                second.record(age);
             }
-        }
-        if next.is_err() {
-            break;
+            Ok(Some(_)) => unstamped += 1,
+            Ok(None) => {}
+            Err(Over(done)) => break done,
         }
         if Instant::now() >= next_look {
             next_look += LOOK;
             let taken = std::mem::replace(&mut second, Latencies::new());
             told(args.format, "second", &taken.percentiles())?;
         }
-    }
+    };
     told(args.format, "all", &all.percentiles())?;
+    done?;
     match unstamped {
         0 => Ok(()),
         all => Err(unmeasured(all)),

@@ -20,11 +20,11 @@ use crate::output::{BAD, Done, Failed, Format, because, print, print_line};
 #[command(
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
-    after_help = "What the consumers of the one channel ask for is asked of the other, and passed on as often as the ttl of \
+    after_help = manual!("What the consumers of the one channel ask for is asked of the other, and passed on as often as the ttl of \
     an event allows. Either channel may be of any ORB; a channel that is lost is looked for until it is back. Two gateways \
     in opposite directions join two channels. Both channels call the gateway, so that it needs an address that they reach: \
     --host.\n\nExample:\n  \
-    oxorb event gateway --from corbaloc::north:2811/EventService --to corbaloc::south:2811/EventService --host 10.0.0.7"
+    oxorb event gateway --from corbaloc::north:2811/EventService --to corbaloc::south:2811/EventService --host 10.0.0.7")
 )]
 pub(crate) struct Args {
     #[command(subcommand)]

@@ -22,7 +22,7 @@ use crate::output::{BAD, Done, Failed, Format, because, print, print_line};
 /// Arguments of `oxorb event gateway udp`.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Datagrams are those of TAO's UDP and multicast gateways: they go to and come from those. An event that \
+    after_help = manual!("Datagrams are those of TAO's UDP and multicast gateways: they go to and come from those. An event that \
     is sent has 1 less of its ttl, and ends at 0. A gateway with both --send and --receive sends on what it received: on \
     hosts that share a multicast group, push events with a ttl of 1. Nothing says whether a datagram arrives. A channel that \
     is lost is looked for until it is back. The channel calls the gateway, so that it needs an address that the channel reaches: --host.\n\n\
@@ -30,7 +30,7 @@ use crate::output::{BAD, Done, Failed, Format, because, print, print_line};
     oxorb event gateway udp --channel corbaloc::host:2811/EventService --send 239.255.0.1:10001 --interface eth0\n  \
     oxorb event gateway udp --channel corbaloc::host:2811/EventService --receive 239.255.0.1:10001 --interface eth0\n  \
     oxorb event gateway udp --channel file:ec.ior 'type==17' --send '17@10.0.0.8:9000 *@10.0.0.9:9000' --crc\n  \
-    oxorb event gateway udp --channel file:ec.ior --addresses corbaloc::host:2812/Addresses"
+    oxorb event gateway udp --channel file:ec.ior --addresses corbaloc::host:2812/Addresses")
 )]
 pub(crate) struct Args {
     /// Channel: IOR:, corbaloc:, corbaname: or file:

@@ -4,6 +4,7 @@
 mod call;
 mod completions;
 mod demo;
+mod deploy;
 mod event;
 mod explain;
 mod idl;
@@ -72,6 +73,9 @@ enum Command {
     /// Schedule operations: check, analyse, simulate, plot, and emit their priorities
     #[command(subcommand)]
     Sched(sched::Command),
+    /// Check plans of components, convert them, and write what other engines run them by
+    #[command(subcommand)]
+    Deploy(deploy::Command),
     /// Push and receive events, watch channels, record and replay
     #[command(subcommand)]
     Event(event::Command),
@@ -105,6 +109,7 @@ fn main() -> ExitCode {
         Command::Call(args) => call::run(args),
         Command::Serve(args) => serve::run(args),
         Command::Sched(command) => sched::run(command),
+        Command::Deploy(command) => deploy::run(command),
         Command::Event(command) => event::run(command),
         Command::Ping(args) => ping::run(args),
         Command::Explain(args) => explain::run(args),

@@ -1,0 +1,295 @@
+//! `oxorb deploy check`.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use oxorb_deploy::check::{Chain, Components, Input, Report, Timing};
+use oxorb_deploy::domain::Domain;
+use oxorb_deploy::plan::Plan;
+use oxorb_deploy::rtcad::ServerResources;
+use oxorb_deploy::{Document, Finding, Severity, Source};
+use oxorb_sched::time::Show;
+use serde_json::{Value, json};
+
+use super::{components, files};
+use crate::idl::Reading;
+use crate::output::{BAD, Done, FAINT, Failed, Format, GOOD, STRONG, because, print, print_json};
+
+/// Arguments of `oxorb deploy check`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Deployment plan: .cdp or .toml
+    #[arg(value_name = "PLAN", value_hint = clap::ValueHint::FilePath)]
+    plan: PathBuf,
+    /// Real-time resources of the plan's instances: .csr or .toml
+    #[arg(long, value_name = "RTCAD", value_hint = clap::ValueHint::FilePath)]
+    rt: Option<PathBuf>,
+    /// Domain with the nodes that there are: .cdd or .toml
+    #[arg(long, value_name = "DOMAIN", value_hint = clap::ValueHint::FilePath)]
+    domain: Option<PathBuf>,
+    /// IDL of the components; may be repeated
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    idl: Vec<PathBuf>,
+    #[command(flatten)]
+    reading: Reading,
+    /// Choose the priorities, and write the real-time resources with them to FILE, which may be that of --rt; comments are lost
+    #[arg(long, value_name = "FILE", requires = "rt", value_hint = clap::ValueHint::FilePath)]
+    assign: Option<PathBuf>,
+    /// Output format
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// What the files hold.
+struct Loaded {
+    plan: Plan,
+    resources: Option<ServerResources>,
+    domain: Option<Domain>,
+    components: Option<Components>,
+}
+
+/// Checks one plan.
+pub(super) fn run(args: &Args) -> Done {
+    let mut loaded = load(args)?;
+    let order = match &args.assign {
+        Some(file) => Some(assign(args, file, &mut loaded)?),
+        None => None,
+    };
+    let report = oxorb_deploy::check::check(&Input {
+        plan: &loaded.plan,
+        resources: loaded.resources.as_ref(),
+        domain: loaded.domain.as_ref(),
+        components: loaded.components.as_ref(),
+    });
+    let told = Told {
+        args,
+        loaded: &loaded,
+        report: &report,
+        order: order.as_deref(),
+    };
+    match args.format {
+        Format::Json => print_json(&told.json())?,
+        Format::Text => print(told.text())?,
+    }
+    if report.is_good() {
+        Ok(())
+    } else {
+        Err(Failed::Told)
+    }
+}
+
+fn load(args: &Args) -> Result<Loaded, Failed> {
+    let located = |file: &Path| {
+        let file = file.to_owned();
+        move |error| files::located(&file, &error)
+    };
+    let plan = files::read(&args.plan, None)?
+        .into_plan()
+        .map_err(located(&args.plan))?;
+    let resources = args.rt.as_deref().map(|file| {
+        files::read(file, None)?
+            .into_resources()
+            .map_err(located(file))
+    });
+    let domain = args.domain.as_deref().map(|file| {
+        files::read(file, None)?
+            .into_domain()
+            .map_err(located(file))
+    });
+    let components = match args.idl.as_slice() {
+        [] => None,
+        files => Some(components::of(&args.reading.model(files)?)),
+    };
+    Ok(Loaded {
+        plan,
+        resources: resources.transpose()?,
+        domain: domain.transpose()?,
+        components,
+    })
+}
+
+/// Lets the analysis choose priorities, and writes them. Returns the order that served.
+fn assign(args: &Args, file: &Path, loaded: &mut Loaded) -> Result<String, Failed> {
+    let Some(resources) = &loaded.resources else {
+        return Err(because(
+            "--assign needs --rt: the times that the instances take",
+        ));
+    };
+    let format = files::format(file, None, None)?;
+    let assigned = oxorb_deploy::check::assign(&loaded.plan, resources).map_err(|error| {
+        let lines = error.findings.iter().map(|finding| line(finding, args));
+        because(lines.collect::<Vec<_>>().join("\n"))
+    })?;
+    let document = Document::from(assigned.resources.clone());
+    let text = document
+        .write(format)
+        .map_err(|error| files::located(file, &error))?;
+    // Read back, so that findings name places in the file that was written.
+    let limits = oxorb_deploy::Limits::default();
+    let written = Document::read(&text, format, &limits).and_then(Document::into_resources);
+    loaded.resources = Some(written.map_err(|error| files::located(file, &error))?);
+    files::write(file, &text)?;
+    Ok(assigned.order)
+}
+
+/// The file that a place is in.
+fn file(source: Source, args: &Args) -> &Path {
+    match source {
+        Source::Plan => &args.plan,
+        Source::Rtcad => args
+            .assign
+            .as_deref()
+            .or(args.rt.as_deref())
+            .unwrap_or(&args.plan),
+        Source::Domain => args.domain.as_deref().unwrap_or(&args.plan),
+    }
+}
+
+fn line(finding: &Finding, args: &Args) -> String {
+    let mut line = file(finding.source, args).display().to_string();
+    if finding.place.line > 0 {
+        let _ = write!(line, ":{}", finding.place);
+    }
+    let _ = write!(line, ": {}: {}", finding.severity, finding.what);
+    if !finding.cure.is_empty() {
+        let _ = write!(line, "; {}", finding.cure);
+    }
+    line
+}
+
+/// All that is printed.
+struct Told<'a> {
+    args: &'a Args,
+    loaded: &'a Loaded,
+    report: &'a Report,
+    order: Option<&'a str>,
+}
+
+impl Told<'_> {
+    fn text(&self) -> String {
+        let mut out = String::new();
+        for finding in &self.report.findings {
+            let _ = writeln!(out, "{}", oxorb::Printable(&line(finding, self.args)));
+        }
+        if let Some(timing) = &self.report.timing {
+            out.push_str(&table(timing));
+        }
+        if let (Some(order), Some(file)) = (self.order, &self.args.assign) {
+            let _ = writeln!(out, "priorities {order}, written to {}", file.display());
+        }
+        let plan = &self.loaded.plan;
+        let errors = self
+            .report
+            .findings
+            .iter()
+            .filter(|finding| finding.severity == Severity::Error)
+            .count();
+        let (style, word) = if errors == 0 {
+            (GOOD, "good")
+        } else {
+            (BAD, "wrong")
+        };
+        let _ = write!(
+            out,
+            "{style}{word}{style:#}: {} on {}, {}",
+            counted(plan.instance.len(), "instance"),
+            counted(plan.nodes().len(), "node"),
+            counted(plan.connection.len(), "connection")
+        );
+        let _ = match (&self.report.timing, errors) {
+            (_, 1..) => writeln!(out, "; {}", counted(errors, "error")),
+            (Some(_), 0) => writeln!(out, "; every critical deadline is proved"),
+            (None, 0) => writeln!(
+                out,
+                "; deadlines were not checked {FAINT}(--rt with work){FAINT:#}"
+            ),
+        };
+        out
+    }
+
+    fn json(&self) -> Value {
+        let findings = self.report.findings.iter().map(|finding| {
+            json!({
+                "severity": finding.severity.to_string(),
+                "file": file(finding.source, self.args).display().to_string(),
+                "line": finding.place.line,
+                "column": finding.place.column,
+                "what": finding.what,
+                "cure": finding.cure,
+            })
+        });
+        let timing = self.report.timing.as_ref();
+        let chains = timing.map(|timing| timing.chains.iter().map(chain_json).collect::<Vec<_>>());
+        let nodes = timing.map(|timing| {
+            let nodes = timing
+                .nodes
+                .iter()
+                .map(|(name, share)| json!({"name": name, "utilization": share}));
+            nodes.collect::<Vec<_>>()
+        });
+        json!({
+            "good": self.report.is_good(),
+            "safe": timing.map(Timing::is_safe),
+            "instances": self.loaded.plan.instance.len(),
+            "connections": self.loaded.plan.connection.len(),
+            "priorities": self.order,
+            "findings": findings.collect::<Vec<_>>(),
+            "nodes": nodes,
+            "chains": chains,
+        })
+    }
+}
+
+fn counted(many: usize, what: &str) -> String {
+    match many {
+        1 => format!("1 {what}"),
+        _ => format!("{many} {what}s"),
+    }
+}
+
+fn table(timing: &Timing) -> String {
+    let mut out = String::new();
+    for (name, share) in &timing.nodes {
+        let _ = writeln!(
+            out,
+            "{STRONG}{}{STRONG:#}: {:.2} % of one processor",
+            oxorb::Printable(name),
+            share * 100.0
+        );
+        for chain in timing.chains.iter().filter(|chain| chain.node == *name) {
+            let (style, mark) = match (chain.meets(), chain.is_critical) {
+                (true, _) => (GOOD, "ok  "),
+                (false, true) => (BAD, "miss"),
+                (false, false) => (BAD, "late"),
+            };
+            let priority = chain
+                .priority
+                .map_or("-".to_owned(), |priority| priority.to_string());
+            let response = chain
+                .response
+                .map_or("no bound".to_owned(), |response| Show(response).to_string());
+            let path = chain.steps.join(" -> ");
+            let _ = writeln!(
+                out,
+                "  {style}{mark}{style:#} {priority:>5}  {}: {response} of {}",
+                oxorb::Printable(&path),
+                Show(chain.deadline)
+            );
+        }
+    }
+    out
+}
+
+fn chain_json(chain: &Chain) -> Value {
+    json!({
+        "steps": chain.steps,
+        "node": chain.node,
+        "priority": chain.priority,
+        "period_ns": chain.period,
+        "deadline_ns": chain.deadline,
+        "response_ns": chain.response,
+        "critical": chain.is_critical,
+        "meets": chain.meets(),
+        "because": chain.because,
+    })
+}

@@ -1,0 +1,33 @@
+//! `oxorb deploy convert`.
+
+use std::path::PathBuf;
+
+use super::files::{self, Form};
+use crate::output::Done;
+
+/// Arguments of `oxorb deploy convert`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Document to read; - is standard input
+    #[arg(value_name = "IN", value_hint = clap::ValueHint::FilePath)]
+    input: PathBuf,
+    /// Document to write; - is standard output
+    #[arg(value_name = "OUT", value_hint = clap::ValueHint::FilePath)]
+    output: PathBuf,
+    /// Form of what is read, if its ending does not tell
+    #[arg(long, value_enum)]
+    from: Option<Form>,
+    /// Form of what is written, if its ending does not tell
+    #[arg(long, value_enum)]
+    to: Option<Form>,
+}
+
+/// Converts one document.
+pub(super) fn run(args: &Args) -> Done {
+    let to = files::format(&args.output, args.to, Some("--to"))?;
+    let document = files::read(&args.input, args.from)?;
+    let text = document
+        .write(to)
+        .map_err(|error| files::located(&args.input, &error))?;
+    files::write(&args.output, &text)
+}

@@ -1,0 +1,114 @@
+//! Manifests of Kubernetes, as one list in JSON, which `kubectl apply -f` takes as it takes YAML.
+
+use oxorb_deploy::{Document, Format, Process};
+use serde_json::{Value, json};
+
+use super::{Loaded, What, slug};
+use crate::output::{Done, Failed, because, print_json};
+
+/// Arguments of `oxorb deploy emit kubernetes`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    what: What,
+    /// Image of all containers
+    #[arg(long, value_name = "IMAGE")]
+    image: String,
+    /// Memory of each process
+    #[arg(long, value_name = "SIZE", default_value = "256Mi")]
+    memory: String,
+}
+
+/// Octets of a plan that a ConfigMap holds at most.
+const MOST: usize = 900 << 10;
+
+/// Writes the manifests to standard output.
+pub(super) fn run(args: &Args) -> Done {
+    let loaded = args.what.load()?;
+    let text = Document::from(loaded.plan.clone()).write(Format::Toml)?;
+    if text.len() > MOST {
+        return Err(because(format!(
+            "the plan has {} octets, and a ConfigMap holds {MOST}: divide the plan",
+            text.len()
+        )));
+    }
+    let mut items = vec![json!({
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": config(&loaded), "labels": labels(&loaded, None)},
+        "data": {"plan.toml": text},
+    })];
+    for process in &loaded.processes {
+        items.push(deployment(args, &loaded, process)?);
+    }
+    print_json(&json!({"apiVersion": "v1", "kind": "List", "items": items}))
+}
+
+fn config(loaded: &Loaded) -> String {
+    short(&format!("oxorb-{}", loaded.name))
+}
+
+/// At most 63 characters, the limit of names.
+fn short(name: &str) -> String {
+    name.chars()
+        .take(63)
+        .collect::<String>()
+        .trim_end_matches('-')
+        .to_owned()
+}
+
+fn labels(loaded: &Loaded, process: Option<&Process>) -> Value {
+    let mut labels =
+        json!({"app.kubernetes.io/part-of": loaded.name, "app.kubernetes.io/managed-by": "oxorb"});
+    if let Some(process) = process {
+        labels["oxorb/node"] = slug(&process.node).into();
+        labels["oxorb/process"] = slug(&process.name).into();
+    }
+    labels
+}
+
+fn deployment(args: &Args, loaded: &Loaded, process: &Process) -> Result<Value, Failed> {
+    let words = args.what.words("/etc/oxorb/plan.toml", process)?;
+    let mut container = json!({
+        "name": short(&slug(&process.name)),
+        "image": args.image,
+        "command": words,
+        "volumeMounts": [{"name": "plan", "mountPath": "/etc/oxorb", "readOnly": true}],
+    });
+    if loaded.is_real_time(process) {
+        // SCHED_FIFO, and memory that stays. Whole processors, the same as request and as limit, are exclusive ones.
+        container["securityContext"] = json!({"capabilities": {"add": ["SYS_NICE", "IPC_LOCK"]}});
+        let processors = loaded.processors(process)?.len().max(1);
+        let resources = json!({"cpu": processors.to_string(), "memory": args.memory});
+        container["resources"] = json!({"requests": resources, "limits": resources});
+    } else {
+        container["resources"] =
+            json!({"requests": {"memory": args.memory}, "limits": {"memory": args.memory}});
+    }
+    let labels = labels(loaded, Some(process));
+    let name = format!("oxorb-{}-{}", slug(&process.node), slug(&process.name));
+    // A plan of several nodes may have processes of the same name on each.
+    Ok(json!({
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {
+            "name": short(&name),
+            "labels": labels,
+            "annotations": {"oxorb/instances": loaded.instances(process)},
+        },
+        "spec": {
+            "replicas": 1,
+            // The old one lets go of its node before a new one begins.
+            "strategy": {"type": "Recreate"},
+            "selector": {"matchLabels": labels},
+            "template": {
+                "metadata": {"labels": labels},
+                "spec": {
+                    "nodeSelector": {"kubernetes.io/hostname": process.node},
+                    "containers": [container],
+                    "volumes": [{"name": "plan", "configMap": {"name": config(loaded)}}],
+                },
+            },
+        },
+    }))
+}

@@ -1,0 +1,226 @@
+//! `oxorb deploy emit`: what other engines run a plan by.
+
+mod kubernetes;
+mod systemd;
+
+use std::path::PathBuf;
+
+use oxorb_deploy::plan::Plan;
+use oxorb_deploy::rtcad::ServerResources;
+use oxorb_deploy::{Process, processes};
+
+use super::files;
+use crate::output::{Done, Failed, because};
+
+/// Engines.
+#[derive(clap::Subcommand)]
+pub(crate) enum Command {
+    /// Write units of systemd, a folder for each node
+    #[command(
+        after_help = "Each process of the plan becomes a service, with a target for all of them. With --rt, processes whose instances\n\
+        have priorities may use real-time scheduling and lock memory, and run on the processors that are said.\n\
+        The units are checked with systemd-analyze where that is installed.\n\nExample:\n  \
+        oxorb deploy emit systemd plan.toml --rt rt.toml --out units \\\n    \
+        --command '/usr/local/bin/display --node {node} --process {process}'"
+    )]
+    Systemd(systemd::Args),
+    /// Write manifests of Kubernetes
+    #[command(
+        after_help = "Each process of the plan becomes a Deployment of one replica on its node, and the plan a ConfigMap, mounted at\n\
+        /etc/oxorb. With --rt, processes whose instances have priorities get SYS_NICE and IPC_LOCK, and whole processors, which\n\
+        the static policy of the kubelet's CPU manager makes exclusive.\n\nExample:\n  \
+        oxorb deploy emit kubernetes plan.toml --rt rt.toml --image registry.example/display:1 \\\n    \
+        --command '/display --node {node} --process {process}' > display.json"
+    )]
+    Kubernetes(kubernetes::Args),
+}
+
+/// Which plan, and how its processes are started.
+#[derive(clap::Args)]
+pub(super) struct What {
+    /// Deployment plan: .cdp or .toml
+    #[arg(value_name = "PLAN", value_hint = clap::ValueHint::FilePath)]
+    plan: PathBuf,
+    /// Real-time resources of the plan's instances: .csr or .toml
+    #[arg(long, value_name = "RTCAD", value_hint = clap::ValueHint::FilePath)]
+    rt: Option<PathBuf>,
+    /// Command of each process, in which {plan}, {node} and {process} are replaced; words are separated by spaces
+    #[arg(long, value_name = "COMMAND")]
+    command: String,
+}
+
+/// A plan whose structure is good.
+struct Loaded {
+    plan: Plan,
+    resources: Option<ServerResources>,
+    processes: Vec<Process>,
+    /// Short name for files and objects.
+    name: String,
+}
+
+/// Writes for one engine.
+pub(super) fn run(command: &Command) -> Done {
+    match command {
+        Command::Systemd(args) => systemd::run(args),
+        Command::Kubernetes(args) => kubernetes::run(args),
+    }
+}
+
+impl What {
+    fn load(&self) -> Result<Loaded, Failed> {
+        let located = |file: &PathBuf| {
+            let file = file.clone();
+            move |error| files::located(&file, &error)
+        };
+        let plan = files::read(&self.plan, None)?
+            .into_plan()
+            .map_err(located(&self.plan))?;
+        let resources = match &self.rt {
+            Some(file) => Some(
+                files::read(file, None)?
+                    .into_resources()
+                    .map_err(located(file))?,
+            ),
+            None => None,
+        };
+        let input = oxorb_deploy::check::Input {
+            plan: &plan,
+            resources: resources.as_ref(),
+            domain: None,
+            components: None,
+        };
+        let report = oxorb_deploy::check::check(&input);
+        if !report.is_good() {
+            let plan = self.plan.display();
+            let first = report
+                .findings
+                .first()
+                .map(ToString::to_string)
+                .unwrap_or_default();
+            return Err(because(format!(
+                "the plan is not emitted, as it is wrong: {plan}: {first}; oxorb deploy check tells all that is"
+            )));
+        }
+        let name = plan.label.clone().filter(|label| !label.trim().is_empty());
+        let stem = || {
+            self.plan
+                .file_stem()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned()
+        };
+        let name = slug(&name.unwrap_or_else(stem));
+        let processes = processes(&plan);
+        let mut seen = std::collections::HashSet::new();
+        for process in &processes {
+            if !seen.insert((slug(&process.node), slug(&process.name))) {
+                return Err(because(format!(
+                    "process {:?} on node {:?} has the same name as another once it is written in small letters, digits and \
+                     hyphens: rename an instance",
+                    process.name, process.node
+                )));
+            }
+        }
+        Ok(Loaded {
+            plan,
+            resources,
+            processes,
+            name,
+        })
+    }
+
+    /// The words of the command of a process.
+    fn words(&self, plan: &str, process: &Process) -> Result<Vec<String>, Failed> {
+        let fill = |word: &str| {
+            word.replace("{plan}", plan)
+                .replace("{node}", &process.node)
+                .replace("{process}", &process.name)
+        };
+        let words: Vec<String> = self.command.split_whitespace().map(fill).collect();
+        match words.first() {
+            Some(program) if program.starts_with('/') => Ok(words),
+            _ => Err(because(format!(
+                "--command {:?} has to begin with the absolute path of a program",
+                self.command
+            ))),
+        }
+    }
+}
+
+impl Loaded {
+    /// Reports whether instances of a process have priorities.
+    fn is_real_time(&self, process: &Process) -> bool {
+        let Some(resources) = &self.resources else {
+            return false;
+        };
+        let has_policy = |&at: &usize| {
+            let attachment = resources.attachment(&self.plan.instance[at].name);
+            attachment.is_some_and(|attachment| attachment.policy_set.is_some())
+        };
+        process.instances.iter().any(has_policy)
+    }
+
+    /// Returns the processors of a process; empty: all.
+    fn processors(&self, process: &Process) -> Result<Vec<u16>, Failed> {
+        let mut all = std::collections::BTreeSet::new();
+        let Some(resources) = &self.resources else {
+            return Ok(Vec::new());
+        };
+        for &at in &process.instances {
+            let instance = &self.plan.instance[at].name;
+            let said = resources
+                .attachment(instance)
+                .and_then(|attachment| attachment.cpus.as_deref());
+            for part in said.into_iter().flat_map(|said| said.split(',')) {
+                let wrong = || {
+                    because(format!(
+                        "{part:?} of instance {instance:?} is no processor; write cpus = \"0,2-3\""
+                    ))
+                };
+                let (first, last) = part.split_once('-').unwrap_or((part, part));
+                let read = |text: &str| {
+                    text.trim()
+                        .parse::<u16>()
+                        .ok()
+                        .filter(|&number| number < 1024)
+                };
+                let (first, last) = (
+                    read(first).ok_or_else(wrong)?,
+                    read(last).ok_or_else(wrong)?,
+                );
+                if first > last {
+                    return Err(wrong());
+                }
+                all.extend(first..=last);
+            }
+        }
+        Ok(all.into_iter().collect())
+    }
+
+    /// Names of the instances of a process.
+    fn instances(&self, process: &Process) -> String {
+        let names = process
+            .instances
+            .iter()
+            .map(|&at| &*self.plan.instance[at].name);
+        names.collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// A name in small letters, digits and hyphens, of 1 to 40 characters, which files, units and objects may have.
+fn slug(name: &str) -> String {
+    let mut out = String::new();
+    for character in name.chars().take(40) {
+        match character.to_ascii_lowercase() {
+            plain @ ('a'..='z' | '0'..='9') => out.push(plain),
+            _ if out.ends_with('-') || out.is_empty() => {}
+            _ => out.push('-'),
+        }
+    }
+    let out = out.trim_matches('-').to_owned();
+    if out.is_empty() {
+        "plan".to_owned()
+    } else {
+        out
+    }
+}

@@ -1,0 +1,162 @@
+//! Units of systemd.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use oxorb_deploy::Process;
+
+use super::{Loaded, What, slug};
+use crate::output::{Done, Failed, because, print};
+
+/// Arguments of `oxorb deploy emit systemd`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    what: What,
+    /// Folder for the units; made unless it is there
+    #[arg(long, value_name = "FOLDER", value_hint = clap::ValueHint::DirPath)]
+    out: PathBuf,
+    /// User that the services run as
+    #[arg(long, value_name = "NAME")]
+    user: Option<String>,
+}
+
+/// Writes the units, and lets systemd check them.
+pub(super) fn run(args: &Args) -> Done {
+    let loaded = args.what.load()?;
+    let plan = std::path::absolute(&args.what.plan)?;
+    let mut folders: Vec<PathBuf> = Vec::new();
+    for process in &loaded.processes {
+        let folder = args.out.join(slug(&process.node));
+        if !folders.contains(&folder) {
+            std::fs::create_dir_all(&folder).map_err(|error| wrong(&folder, &error))?;
+            write(&folder.join(target(&loaded)), &target_unit(&loaded))?;
+            folders.push(folder.clone());
+        }
+        let words = args.what.words(&plan.display().to_string(), process)?;
+        let unit = service(&loaded, process, &words, args.user.as_deref())?;
+        let name = format!("oxorb-{}-{}.service", loaded.name, slug(&process.name));
+        write(&folder.join(name), &unit)?;
+    }
+    for folder in &folders {
+        print(format!("{}: {}\n", folder.display(), verify(folder)?))?;
+    }
+    Ok(())
+}
+
+fn wrong(path: &Path, error: &std::io::Error) -> Failed {
+    because(format!("{}: {error}", path.display()))
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Failed> {
+    std::fs::write(path, text).map_err(|error| wrong(path, &error))
+}
+
+fn target(loaded: &Loaded) -> String {
+    format!("oxorb-{}.target", loaded.name)
+}
+
+fn target_unit(loaded: &Loaded) -> String {
+    format!(
+        "[Unit]\nDescription=All processes of the plan {} on this node\n\n[Install]\nWantedBy=multi-user.target\n",
+        loaded.name
+    )
+}
+
+fn service(
+    loaded: &Loaded,
+    process: &Process,
+    words: &[String],
+    user: Option<&str>,
+) -> Result<String, Failed> {
+    let mut unit = String::new();
+    let command: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+    let _ = write!(
+        unit,
+        "[Unit]\nDescription=Instances {} of the plan {}\nPartOf={}\nWants=network-online.target\nAfter=network-online.target\n\n\
+         [Service]\nType=exec\nExecStart={}\nRestart=on-failure\nRestartSec=1\nNoNewPrivileges=yes\n",
+        escaped(&loaded.instances(process)),
+        loaded.name,
+        target(loaded),
+        command.join(" ")
+    );
+    if let Some(user) = user {
+        let _ = writeln!(unit, "User={}", escaped(user));
+    }
+    if loaded.is_real_time(process) {
+        // SCHED_FIFO without being root, and no page fault in between.
+        unit.push_str("LimitRTPRIO=99\nLimitMEMLOCK=infinity\n");
+    }
+    let processors = loaded.processors(process)?;
+    if !processors.is_empty() {
+        let processors: Vec<String> = processors.iter().map(u16::to_string).collect();
+        let _ = write!(
+            unit,
+            "AllowedCPUs={0}\nCPUAffinity={0}\n",
+            processors.join(" ")
+        );
+    }
+    let _ = write!(unit, "\n[Install]\nWantedBy={}\n", target(loaded));
+    Ok(unit)
+}
+
+/// Text of a setting: no line ends, and no specifiers of systemd.
+fn escaped(text: &str) -> String {
+    let text: String = text
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    text.replace('%', "%%")
+}
+
+/// A word of a command line.
+fn quoted(word: &str) -> String {
+    let word = escaped(word)
+        .replace('\\', "\\\\")
+        .replace('"', "\\\"")
+        .replace('$', "$$");
+    let is_plain = word
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || "-_=/.,:+@%{}".contains(c));
+    if is_plain && !word.is_empty() {
+        word
+    } else {
+        format!("\"{word}\"")
+    }
+}
+
+/// Lets systemd check the units of a folder; says so where it is not there.
+fn verify(folder: &Path) -> Result<String, Failed> {
+    let mut units: Vec<PathBuf> = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path
+            .extension()
+            .is_some_and(|ending| ending == "service" || ending == "target")
+        {
+            units.push(path);
+        }
+    }
+    let mut command = Command::new("systemd-analyze");
+    command
+        .arg("verify")
+        .args(["--man=no", "--recursive-errors=no"])
+        .args(&units)
+        .stdin(Stdio::null());
+    match command.output() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(format!(
+            "{} units, NOT CHECKED: systemd-analyze is not installed here",
+            units.len()
+        )),
+        Err(error) => Err(because(format!("systemd-analyze: {error}"))),
+        Ok(done) if done.status.success() => {
+            Ok(format!("{} units, checked by systemd-analyze", units.len()))
+        }
+        Ok(done) => Err(because(format!(
+            "{}: systemd-analyze refuses the units: {}",
+            folder.display(),
+            String::from_utf8_lossy(&done.stderr).trim()
+        ))),
+    }
+}

@@ -1,0 +1,81 @@
+//! Documents from files, with the file in front of each error.
+
+use std::path::Path;
+
+use oxorb_deploy::{Document, Error, Format, Limits};
+
+use crate::output::{Failed, because};
+
+/// Form of a document on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Form {
+    /// OMG's XML, and CIAO's for real-time resources
+    Xml,
+    /// TOML
+    Toml,
+}
+
+impl From<Form> for Format {
+    fn from(form: Form) -> Format {
+        match form {
+            Form::Xml => Format::Xml,
+            Form::Toml => Format::Toml,
+        }
+    }
+}
+
+/// Returns the form of a file: as an option says, or else as the ending does.
+pub(super) fn format(
+    file: &Path,
+    said: Option<Form>,
+    option: Option<&str>,
+) -> Result<Format, Failed> {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let found = said.map(Format::from).or_else(|| Format::of_file(&name));
+    found.ok_or_else(|| {
+        let cure = match option {
+            Some(option) => format!("say {option} xml or {option} toml"),
+            None => "name it so".to_owned(),
+        };
+        because(format!(
+            "{}: the ending tells no form: toml is TOML, and {} are XML; {cure}",
+            file.display(),
+            Format::XML_ENDINGS.join(", ")
+        ))
+    })
+}
+
+/// Reads a document; `-` is standard input.
+pub(super) fn read(file: &Path, said: Option<Form>) -> Result<Document, Failed> {
+    let format = format(file, said, Some("--from"))?;
+    let what = "a document of deployment";
+    let text = match file.as_os_str() == "-" {
+        true => crate::input::stdin(what),
+        false => crate::input::file(file, what),
+    };
+    let text = text.map_err(because)?;
+    Document::read(&text, format, &Limits::default()).map_err(|error| located(file, &error))
+}
+
+/// An error with the file before each of its findings.
+pub(super) fn located(file: &Path, error: &Error) -> Failed {
+    let lines = error.findings.iter().map(|finding| {
+        let place = match finding.place.line {
+            0 => file.display().to_string(),
+            _ => format!("{}:{}", file.display(), finding.place),
+        };
+        match finding.cure.as_str() {
+            "" => format!("{place}: {}", finding.what),
+            cure => format!("{place}: {}; {cure}", finding.what),
+        }
+    });
+    because(lines.collect::<Vec<_>>().join("\n"))
+}
+
+/// Writes a text; `-` is standard output.
+pub(super) fn write(file: &Path, text: &str) -> Result<(), Failed> {
+    if file.as_os_str() == "-" {
+        return crate::output::print(text);
+    }
+    std::fs::write(file, text).map_err(|error| because(format!("{}: {error}", file.display())))
+}

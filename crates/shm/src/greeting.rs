@@ -17,7 +17,8 @@ use crate::segment::{self, Sizes};
 /// blocks of a direction; numbers in little-endian order.
 const OCTETS: usize = 20;
 const WORD: &[u8; 8] = b"OxORBshm";
-const VERSION: u32 = 4;
+/// The layout of the memory, and what a greeting means.
+pub const VERSION: u32 = 4;
 
 /// Memory of a client that has not met its server yet.
 pub(crate) struct Greeting {

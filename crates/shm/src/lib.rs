@@ -52,6 +52,8 @@ mod watch;
 mod write;
 
 pub use accept::ShmAcceptor;
+#[doc(hidden)]
+pub use greeting::VERSION;
 pub use link::{MAX_SPIN, ShmLink};
 pub use place::{DEFAULT_BLOCKS, DEFAULT_RING, MAX_BLOCKS, MAX_RING, MIN_RING, Place};
 pub use profile::ShmProfile;

@@ -13,7 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 use oxorb_conformance::guard;
-use oxorb_shm::Shm;
+use oxorb_shm::{Shm, VERSION};
 use oxorb_sys::poll;
 use oxorb_sys::shared::Shared;
 use oxorb_transport::{Acceptor, Link, Notation, Part, Start, Transport};
@@ -40,7 +40,7 @@ fn knock(acceptor: &dyn Acceptor) -> UnixStream {
 /// The greeting of a client with blocks of so many octets.
 fn greeting(blocks: u32) -> Vec<u8> {
     let mut octets = b"OxORBshm".to_vec();
-    for number in [3, RING, blocks] {
+    for number in [VERSION, RING, blocks] {
         octets.extend(u32::to_le_bytes(number));
     }
     octets
@@ -113,6 +113,8 @@ fn a_flood_of_descriptors_holds_nobody_up_and_leaves_nothing() {
     let (_guard, _alone) = (guard(), alone());
     let acceptor = listen();
     served(&*acceptor);
+    // So it is for what comes with it, or behind it, that each of them is refused.
+    drop(greeted(&*acceptor));
     let before = descriptors();
     let (sockets, unread) = reluctant(12);
     let plain = fs::File::open("/proc/self/exe").unwrap();

@@ -74,7 +74,7 @@ pub struct ShmLink {
     /// Octets over the socket with nothing behind them, since octets came last.
     vain: AtomicU32,
     /// There were too many of them.
-    noisy: AtomicBool,
+    pub(crate) noisy: AtomicBool,
     peer: PeerId,
     /// Where the server listens, for people.
     server: Arc<str>,
@@ -173,6 +173,20 @@ impl ShmLink {
     #[inline]
     fn is_over(&self) -> bool {
         self.ended_by_peer() & CLOSED != 0 || self.gone.load(Ordering::Acquire)
+    }
+
+    /// Whether this end reads no more.
+    #[inline]
+    pub(crate) fn is_deaf(&self) -> bool {
+        self.deaf.load(Ordering::Relaxed)
+    }
+
+    /// Whether nothing comes any more, as far as this end knows by now: what it waits for at a descriptor has told it when
+    /// it saw to that.
+    #[cold]
+    pub(crate) fn stays_as_it_is(&self) -> bool {
+        let told = self.deaf.load(Ordering::Acquire) || self.is_over();
+        told || !self.watch.is_watched() && poll::is_hung_up(&self.socket)
     }
 
     /// Whether nobody will read what is written.

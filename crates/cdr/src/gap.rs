@@ -87,6 +87,24 @@ impl Gap {
         self.whole.take().unwrap_or_default()
     }
 
+    /// Returns a copy of all of a message whose other octets are `rest`, and leaves the lease where it is: for whoever keeps
+    /// the message, and may read it in place nevertheless. Allocates. Nothing of the lease is there once it was taken.
+    pub fn to_whole(&self, rest: &[u8]) -> Vec<u8> {
+        if let Some(whole) = self.whole.get() {
+            return whole.clone();
+        }
+        let Some(lease) = self.lease.take() else {
+            return rest.to_vec();
+        };
+        let (before, behind) = rest.split_at(self.at);
+        let mut whole = Vec::with_capacity(rest.len() + lease.len());
+        whole.extend_from_slice(before);
+        lease.append_to(0, lease.len(), &mut whole);
+        whole.extend_from_slice(behind);
+        self.lease.set(Some(lease));
+        whole
+    }
+
     /// Octets of memory held for copies.
     pub fn memory(&self) -> usize {
         let spare = self.spare.take();

@@ -186,14 +186,10 @@ impl<'r> Upcall<'r> {
     pub fn detach(&self) -> Detached {
         let frame = self.arrived.frame;
         let lacks = frame.gap.is_some_and(Gap::was_taken);
-        let message = match lacks {
-            false => frame.whole(),
-            true => frame.bytes,
-        };
         Detached {
             header: frame.header,
             context: frame.context.cloned(),
-            message: message.to_vec(),
+            message: frame.to_whole(),
             lacks,
             payloads: self.arrived.payloads,
             dialect: self.arrived.dialect,

@@ -31,6 +31,8 @@ pub(crate) struct Shared {
     pub(crate) mutexes: NamedMutexes,
     /// Valuetypes that may arrive.
     pub(crate) values: ValueRegistry,
+    /// A POA refuses payloads that were copied.
+    in_place_only: AtomicBool,
     closing: AtomicBool,
     memory_locked: AtomicBool,
 }
@@ -47,6 +49,7 @@ impl Shared {
             scheduling,
             mutexes: NamedMutexes::default(),
             values: ValueRegistry::default(),
+            in_place_only: AtomicBool::new(false),
             closing: AtomicBool::new(false),
             memory_locked: AtomicBool::new(false),
             options: Arc::new(options),
@@ -61,6 +64,16 @@ impl Shared {
     /// Returns the same, in one order for all threads with what they count.
     pub(crate) fn is_closed(&self) -> bool {
         self.closing.load(Ordering::SeqCst)
+    }
+
+    /// Notes that a POA refuses payloads that were copied.
+    pub(crate) fn note_in_place_only(&self) {
+        self.in_place_only.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns whether a POA refuses payloads that were copied.
+    pub(crate) fn has_in_place_only(&self) -> bool {
+        self.in_place_only.load(Ordering::Relaxed)
     }
 
     /// Notes that the ORB ends.

@@ -201,6 +201,15 @@ impl<'a> Frame<'a> {
         }
     }
 
+    /// Returns a copy of all octets of the message, and leaves those where they are that lie elsewhere. Allocates. Once those
+    /// were taken, the copy lacks them.
+    pub fn to_whole(&self) -> Vec<u8> {
+        match self.gap {
+            None => self.bytes.to_vec(),
+            Some(gap) => gap.to_whole(self.bytes),
+        }
+    }
+
     /// Whether the message came in GIOP 1.1 fragments, so that what follows the header in `bytes` is not contiguous.
     #[inline]
     pub fn in_pieces(&self) -> bool {

@@ -172,6 +172,59 @@ fn an_operation_that_copies_is_read_as_it_comes_and_tried_again() {
     assert!((0..40).all(|_| lends(&mut inbox, "copy", false)));
 }
 
+/// However many operations copy, and wherever their payloads lie, one that does not is lent.
+#[test]
+fn notes_about_other_operations_cost_nobody_a_lease() {
+    let mut inbox = Inbox::new(&Limits::default());
+    let name = |at: usize| format!("{}{at}", "a".repeat(at % 97));
+    for at in 0..500 {
+        assert!(lends(&mut inbox, &name(at), true), "{at}");
+    }
+    for at in 500..1000 {
+        assert!(lends(&mut inbox, &name(at), false), "{at}");
+    }
+    // Two that take turns, and one of them copies.
+    assert!((0..200).all(|_| {
+        lends(&mut inbox, "copy", true);
+        lends(&mut inbox, "put", false)
+    }));
+    // One that was tried and read in place is always lent, whatever becomes of it.
+    assert!(lends(&mut inbox, "both", true));
+    let tried = (0..40).position(|_| lends(&mut inbox, "both", false));
+    assert_eq!(tried, Some(15));
+    assert!((0..40).all(|at| lends(&mut inbox, "both", at % 3 != 0)));
+}
+
+#[test]
+fn who_needs_leases_has_all_that_can_be_lent() {
+    let mut inbox = Inbox::new(&Limits::default());
+    assert!(lends(&mut inbox, "copy", true));
+    assert!(!lends(&mut inbox, "copy", true));
+    inbox.always_borrow();
+    assert!((0..40).all(|at| lends(&mut inbox, "copy", at % 2 == 0)));
+}
+
+/// A request that is kept for later was copied by nobody who read it.
+#[test]
+fn a_copy_of_a_message_that_is_kept_leaves_the_lease_where_it_is() {
+    let payload = payload(30_000);
+    let (message, at) = request(&payload, b"key");
+    let mut page = Page::of(&payload);
+    for _ in 0..3 {
+        let mut inbox = arrived(&message, at, &page, &[]);
+        inbox.poll().unwrap();
+        let frame = inbox.frame();
+        assert_eq!(frame.to_whole(), message);
+        assert_eq!((frame.to_whole(), page.back()), (message.clone(), 0));
+        assert_eq!(inbox.poll(), Ok(None));
+        assert_eq!(page.back(), 1);
+        page = Page::of(&payload);
+        inbox.room().0.extend_from_slice(&message[..at]);
+        assert_eq!(inbox.poll(), Ok(None));
+        assert!(inbox.borrows().is_some(), "it is lent again");
+    }
+}
+
 #[test]
 fn who_does_not_know_of_gaps_gets_the_whole_message() {
     let payload = payload(30_000);

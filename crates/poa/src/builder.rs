@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use oxorb_core::policy::LargePayloads;
 use oxorb_core::{Demultiplexing, Incident};
 use oxorb_object::TaggedComponent;
 
@@ -183,6 +184,9 @@ impl PoaBuilder {
         {
             let name = || format!("POA {}", adapter_name.join("/"));
             orb.note_once(Incident::PersistentOnAnyPort, name, String::new);
+        }
+        if let (Some(LargePayloads::InPlaceOnly), Some(orb)) = (policies.large_payloads, &orb) {
+            orb.always_borrow_payloads();
         }
         if let (Bidirectional::Both, Some(orb)) = (policies.bidirectional, &orb) {
             orb.offer_bidirectional();

@@ -244,6 +244,13 @@ impl Orb {
         self.inner.client.offer_bidirectional();
     }
 
+    /// From now on payloads are lent wherever the transport can, as some requests are refused when they were copied
+    /// ([`LargePayloads::InPlaceOnly`](crate::policy::LargePayloads::InPlaceOnly)). For the adapter, when the first such POA is
+    /// created.
+    pub fn always_borrow_payloads(&self) {
+        self.inner.shared.note_in_place_only();
+    }
+
     pub(crate) fn offers_bidirectional(&self) -> bool {
         self.inner.client.offers_bidirectional()
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use oxorb_giop::Inbox;
-use oxorb_transport::Link;
+use oxorb_transport::{LARGE, Link};
 
 use super::client::Client;
 use super::host::Parts;
@@ -13,6 +13,7 @@ use super::share::{Buffer, Claim, Limits, SMALL};
 use super::status::Status;
 use crate::clock;
 use crate::conn::Ended;
+use crate::policy::LargePayloads;
 use crate::sync::atomic::Ordering;
 use crate::{Incident, Options};
 
@@ -95,6 +96,12 @@ impl Intake {
                 self.between_large(orb.options(), inbox);
             }
             return Ok(true);
+        }
+        if inbox.awaited() >= LARGE
+            && (orb.shared().has_in_place_only()
+                || status.payloads(orb.options()) == LargePayloads::InPlaceOnly)
+        {
+            inbox.always_borrow();
         }
         self.may_read_on(orb, link, status, inbox)
     }

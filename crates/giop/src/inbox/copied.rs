@@ -5,25 +5,45 @@
 //! the last payload of an object and operation at the same place of a message.
 
 use core::cell::Cell;
+use core::num::NonZero;
 
 use super::Inbox;
 use crate::{Frame, Header, Message, Target};
 
 /// One payload of so many is lent nevertheless, and shows what becomes of it now.
-const TRIED: u32 = 16;
+const TRIED: u8 = 16;
+
+/// Notes of a connection.
+const NOTES: usize = 64;
 
 /// What is remembered of the requests of a connection.
 #[derive(Debug, Default)]
 pub(super) struct Copied {
-    /// A bit for each of 64 classes into which requests fall: the last payload of the class that was lent was copied.
-    classes: u64,
-    /// Payloads of such classes.
-    seen: Cell<u32>,
+    /// By the sum of a request. `None`: no payload was copied yet.
+    notes: Option<Box<[Note; NOTES]>>,
     /// How many octets of the message were there when it was decided whether it is read.
     decided: Cell<Option<(usize, bool)>>,
+    /// Whether nothing is read that can be lent.
+    never: bool,
+}
+
+/// What became of payloads of one object and operation, at one place.
+#[derive(Debug, Default)]
+struct Note {
+    /// Of object, operation and place: another request that comes to this note is another one.
+    sum: Option<NonZero<u32>>,
+    /// Payloads since the note was made, modulo the number of which one is tried.
+    seen: Cell<u8>,
+    /// One was read in place: whatever was copied, the others are lent, too.
+    taken: bool,
 }
 
 impl Copied {
+    /// Has everything lent from now on.
+    pub(super) fn never_reads(&mut self) {
+        self.never = true;
+    }
+
     /// Ends what was decided about a message.
     #[inline(always)]
     pub(super) fn next(&self) {
@@ -35,19 +55,22 @@ impl Inbox {
     /// Decides whether the payload that comes next in a message is to be read as it comes.
     pub(super) fn reads_on(&self, header: Header, unread: &[u8]) -> bool {
         let copied = &self.copied;
-        if copied.classes == 0 {
+        let Some(notes) = copied.notes.as_deref().filter(|_| !copied.never) else {
             return false;
-        }
+        };
         if let Some((at, reads)) = copied.decided.get()
             && (at == unread.len() || reads)
         {
             return reads;
         }
-        let reads = self.class(header, unread) & copied.classes != 0;
-        if reads {
-            copied.seen.set(copied.seen.get().wrapping_add(1));
-        }
-        let reads = reads && !copied.seen.get().is_multiple_of(TRIED);
+        let sum = self.sum(header, unread);
+        let note = sum.map(|sum| &notes[place_of(sum)]);
+        let reads = note.is_some_and(|note| {
+            let copies = note.sum == sum && !note.taken;
+            let seen = (note.seen.get() + u8::from(copies)) % TRIED;
+            note.seen.set(seen);
+            copies && seen != 0
+        });
         copied.decided.set(Some((unread.len(), reads)));
         reads
     }
@@ -58,19 +81,33 @@ impl Inbox {
             return;
         };
         let (copied, taken) = (gap.was_copied(), gap.was_taken());
-        if copied || taken && self.copied.classes != 0 {
-            let head = &self.buffer[self.start..self.start + gap.at()];
-            let class = self.class(header, head);
-            match copied {
-                true => self.copied.classes |= class,
-                false => self.copied.classes &= !class,
-            }
+        if !(copied || taken && self.copied.notes.is_some()) {
+            return;
+        }
+        let head = &self.buffer[self.start..self.start + gap.at()];
+        let Some(sum) = self.sum(header, head) else {
+            return;
+        };
+        let notes = self
+            .copied
+            .notes
+            .get_or_insert_with(|| Box::new(core::array::from_fn(|_| Note::default())));
+        let note = &mut notes[place_of(sum)];
+        let known = note.sum == Some(sum);
+        if !known && copied {
+            *note = Note {
+                sum: Some(sum),
+                ..Note::default()
+            };
+        }
+        if known && taken {
+            note.taken = true;
         }
     }
 
-    /// Returns the bit of a request's object, operation, and place of the payload, which begins behind these octets; 0: it is
-    /// none of GIOP.
-    fn class(&self, header: Header, bytes: &[u8]) -> u64 {
+    /// Returns a sum of a request's object, operation, and place of the payload, which begins behind these octets; `None`: it
+    /// is none of GIOP.
+    fn sum(&self, header: Header, bytes: &[u8]) -> Option<NonZero<u32>> {
         let start = Frame {
             header,
             bytes,
@@ -78,18 +115,22 @@ impl Inbox {
             gap: None,
         };
         if self.other.is_some() {
-            return 0;
+            return None;
         }
         let Ok(Message::Request(request)) = start.message() else {
-            return 0;
+            return None;
         };
         let Target::Key(key) = request.target else {
-            return 0;
+            return None;
         };
         let place = bytes.len().to_le_bytes();
         let octets = request.operation.bytes().chain(key.iter().copied());
         let sum = |sum: u32, octet: u8| (sum ^ u32::from(octet)).wrapping_mul(0x0100_0193);
         let sum = octets.chain(place).fold(0x811c_9dc5, sum);
-        1 << (sum >> 26)
+        NonZero::new(sum.max(1))
     }
+}
+
+fn place_of(sum: NonZero<u32>) -> usize {
+    (sum.get() >> 26) as usize % NOTES
 }

@@ -21,6 +21,12 @@ impl Inbox {
         }
     }
 
+    /// Has payloads [borrowed](Self::borrows) from now on whatever became of those before: for requests that are refused when
+    /// they were copied.
+    pub fn always_borrow(&mut self) {
+        self.copied.never_reads();
+    }
+
     fn may_borrow(&self) -> Option<usize> {
         let (header, left) = self.lendable()?;
         let unread = &self.buffer[self.start..];
@@ -136,11 +142,7 @@ impl Inbox {
         let Some(gap) = self.gap.as_deref_mut() else {
             no_message()
         };
-        gap.whole(&self.buffer[self.start..self.start + held]);
-        self.learn(header);
-        let Some(gap) = self.gap.as_deref_mut() else {
-            no_message()
-        };
+        // That says nothing about who serves it: `learn` is not told.
         let message = gap.into_whole(&self.buffer[self.start..self.start + held]);
         self.close_gap();
         self.consume(held);

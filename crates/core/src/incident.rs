@@ -68,11 +68,14 @@ pub enum Incident {
     /// The system refused what `SharedPages`, or `pages=` of the endpoint, says of a connection's memory; the connection was
     /// closed.
     PagesRefused,
+    /// Serving a connection needs what the system refused: a thread, a descriptor, or to be told of its octets. It was turned
+    /// away.
+    NotServed,
 }
 
 impl Incident {
     /// All of them, in the order they are counted.
-    pub const ALL: [Incident; 25] = [
+    pub const ALL: [Incident; 26] = [
         Incident::AccessDenied,
         Incident::TooManyConnections,
         Incident::TooManyFromClient,
@@ -98,14 +101,16 @@ impl Incident {
         Incident::TooLarge,
         Incident::RepliesNotTaken,
         Incident::PagesRefused,
+        Incident::NotServed,
     ];
 
     /// Urgency of its line in the log.
     pub fn level(self) -> LogLevel {
         match self {
-            Incident::AcceptPaused | Incident::HandlerNotTold | Incident::PagesRefused => {
-                LogLevel::Error
-            }
+            Incident::AcceptPaused
+            | Incident::HandlerNotTold
+            | Incident::PagesRefused
+            | Incident::NotServed => LogLevel::Error,
             Incident::AccessDenied
             | Incident::TooManyConnections
             | Incident::TooManyFromClient
@@ -170,6 +175,10 @@ impl Incident {
             }
             Incident::TooLarge => {
                 "the client sent more than is accepted here, and its connection was closed"
+            }
+            Incident::NotServed => {
+                "the system refuses what serving the connection needs (threads, or descriptors: ulimit -u and -n; more than four lanes \
+                 that borrow from each other), and it was turned away"
             }
             Incident::Cancelled => "a request was cancelled before it ran",
             Incident::AcceptPaused => "no further connection can be accepted for the moment",

@@ -306,7 +306,7 @@ impl ShmLink {
                 || self.watch.armed.load(Ordering::Acquire)
                     && self.segment.word(word).load(Ordering::Relaxed) == AWAKE;
             if unsure || !rung {
-                self.watch.raise();
+                self.watch.raise(&self.socket);
             }
             return;
         }
@@ -314,7 +314,7 @@ impl ShmLink {
         if unsure || !found || self.watch.rung.load(Ordering::Relaxed) {
             self.hush();
         }
-        self.watch.lower();
+        self.watch.lower(&self.socket);
         self.arm();
     }
 
@@ -327,7 +327,7 @@ impl ShmLink {
             self.segment.wake(word);
         }
         if !matches!(self.incoming.waiting(&self.segment), Ok(0)) {
-            self.watch.raise();
+            self.watch.raise(&self.socket);
         }
     }
 

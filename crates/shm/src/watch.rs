@@ -7,17 +7,16 @@
 //! Whoever asks first may be another thread than the one that reads, and both then tell the peer how they wait. So the
 //! first look after that believes nothing of what is noted here: see [`Watch::joins`].
 
-use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
-use oxorb_sys::poll::{Either, Signal};
+use oxorb_sys::poll::Either;
 
 /// What this end knows of its descriptor.
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
-    either: OnceLock<(Either, Arc<Signal>)>,
+    either: OnceLock<Either>,
     /// The peer was asked for an octet; since then it may have sent one.
     pub(crate) armed: AtomicBool,
     /// The peer has sent one that was not taken, or is about to.
@@ -46,15 +45,14 @@ impl Watch {
         if self.either.get().is_none() {
             let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
             if self.either.get().is_none() {
-                let always = always().ok()?;
-                let made = Either::new(socket, &always).ok()?;
+                let made = Either::new(socket).ok()?;
                 // Before the descriptor: who knows of that knows of this.
                 self.joining.store(true, Ordering::Release);
-                let _ = self.either.set((made, always));
+                let _ = self.either.set(made);
                 arm();
             }
         }
-        Some(self.either.get()?.0.as_fd())
+        Some(self.either.get()?.as_fd())
     }
 
     /// Returns whether another thread may have asked for the descriptor since this one, which reads, looked last: then
@@ -71,40 +69,21 @@ impl Watch {
         true
     }
 
-    /// Makes the descriptor readable.
-    pub(crate) fn raise(&self) {
-        if let Some((either, always)) = self.either.get()
+    /// Makes the descriptor, which was made with `socket`, readable.
+    pub(crate) fn raise(&self, socket: &OwnedFd) {
+        if let Some(either) = self.either.get()
             && !self.raised.swap(true, Ordering::AcqRel)
         {
-            either.raise(always);
+            either.raise(socket);
         }
     }
 
     /// Leaves it to the socket whether the descriptor is readable.
-    pub(crate) fn lower(&self) {
-        if let Some((either, always)) = self.either.get()
+    pub(crate) fn lower(&self, socket: &OwnedFd) {
+        if let Some(either) = self.either.get()
             && self.raised.swap(false, Ordering::AcqRel)
         {
-            either.lower(always);
+            either.lower(socket);
         }
     }
-}
-
-/// Descriptors that one signal is watched by, at most: Linux lets 500 of those that others watch in turn watch one
-/// (`path_limits` of epoll), and refuses the next.
-const MOST: usize = 256;
-
-/// Returns a signal that is always raised, and that few enough others have.
-fn always() -> io::Result<Arc<Signal>> {
-    static ALWAYS: Mutex<Option<Arc<Signal>>> = Mutex::new(None);
-    let mut always = ALWAYS.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(signal) = &*always
-        && Arc::strong_count(signal) <= MOST
-    {
-        return Ok(Arc::clone(signal));
-    }
-    let signal = Arc::new(Signal::new()?);
-    signal.raise();
-    *always = Some(Arc::clone(&signal));
-    Ok(signal)
 }

@@ -48,44 +48,38 @@ impl AsFd for Signal {
     }
 }
 
-/// A descriptor that is readable while another one is, or while it is raised: for what learns of
-/// octets in two ways.
+/// A descriptor that is readable while a socket is, or while it is raised: for what learns of octets in two ways.
 ///
-/// Unlike a [`Signal`] it tells that the peer behind the other descriptor is gone, too.
+/// Unlike a [`Signal`] it tells that the peer behind the socket is gone, too. It is raised by watching whether the socket can be
+/// written to, which is for sockets that hardly anything is written to: they always can. Nothing is shared with other such
+/// descriptors, since Linux lets only some epolls watch one file (`path_limits`: 10 with four above them).
 #[derive(Debug)]
 pub struct Either(OwnedFd);
 
-/// Tokens within an [`Either`], which nobody asks for.
-const SOURCE: u64 = 0;
-const RAISED: u64 = 1;
-
 impl Either {
-    /// A descriptor that is readable while `source` is, and not raised. `always` is a signal that was
-    /// raised for good; any number of values may share it. Takes a descriptor; three system calls.
+    /// A descriptor that is readable while `socket` is, and not raised. Takes a descriptor; two system calls.
     ///
     /// # Errors
     /// When the process has no descriptor left.
-    pub fn new(source: impl AsFd, always: &Signal) -> io::Result<Self> {
+    pub fn new(socket: impl AsFd) -> io::Result<Self> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
-        epoll::add(&epoll, source, EventData::new_u64(SOURCE), ALWAYS)?;
-        let silent = EventFlags::empty();
-        epoll::add(&epoll, always, EventData::new_u64(RAISED), silent)?;
+        epoll::add(&epoll, socket, EventData::new_u64(0), ALWAYS)?;
         Ok(Self(epoll))
     }
 
-    /// Makes the descriptor readable. One system call.
-    pub fn raise(&self, always: &Signal) {
-        self.set(always, EventFlags::IN);
+    /// Makes the descriptor readable. One system call. `socket` is that which this was made with.
+    pub fn raise(&self, socket: impl AsFd) {
+        self.set(socket, ALWAYS.union(EventFlags::OUT));
     }
 
-    /// Leaves it to the other descriptor whether this one is readable. One system call.
-    pub fn lower(&self, always: &Signal) {
-        self.set(always, EventFlags::empty());
+    /// Leaves it to the socket whether this descriptor is readable. One system call.
+    pub fn lower(&self, socket: impl AsFd) {
+        self.set(socket, ALWAYS);
     }
 
-    fn set(&self, always: &Signal, events: EventFlags) {
-        // Fails only for a signal with which this was not made.
-        let _ = epoll::modify(&self.0, always, EventData::new_u64(RAISED), events);
+    fn set(&self, socket: impl AsFd, events: EventFlags) {
+        // Fails only for a socket with which this was not made.
+        let _ = epoll::modify(&self.0, socket, EventData::new_u64(0), events);
     }
 }
 

@@ -266,7 +266,12 @@ pub(crate) fn welcome(
         Some(lane) => lane.adopt(orb, admitted, Arc::clone(&link)),
         None => per_connection::start(orb, admitted, Arc::clone(&link)),
     };
-    if taken.is_err() {
+    if let Err(error) = taken {
+        // A lane that is going says so.
+        if error.kind() != io::ErrorKind::NotConnected {
+            orb.shared()
+                .note(Incident::NotServed, || link.peer(), || error.to_string());
+        }
         orb.registry().remove(id);
         turn_away(link, wire);
     }

@@ -31,7 +31,7 @@ pub(super) fn send<'a>(
             return exchange(reference, &policies.unanswered(), op, args).map(drop);
         }
         SyncScope::WithTransport => Response::None,
-        SyncScope::None => return buffer(reference, &policies, op, args),
+        SyncScope::None => return buffer(reference, &policies.unanswered(), op, args),
         SyncScope::WithServer => Response::WithServer,
         SyncScope::WithTarget => Response::WithTarget,
     };

@@ -381,7 +381,7 @@ impl Usual<'_> {
         args: Args<'_, 'a>,
     ) -> Result<(), SystemException> {
         let lost = unsent(self.peer, &mut link, octets, failed);
-        let policies = self.reference.policies();
+        let policies = self.reference.policies().unanswered();
         let timing = Usual {
             policies: &policies,
             ..*self

@@ -48,9 +48,9 @@ impl Ref {
         result: impl Fn(&mut Decoder<'_>) -> CdrResult<R>,
     ) -> Result<R, E> {
         let reply = invoke(self, op, &args)?;
-        match self.policies().payloads {
-            LargePayloads::Copied => reply.results(result),
-            _ => reply.results_in_place(result),
+        match reply.is_lent() && self.copies_payloads() {
+            true => reply.results(result),
+            false => reply.results_in_place(result),
         }
     }
 
@@ -62,10 +62,16 @@ impl Ref {
         args: impl Fn(&mut Encoder<'a>) -> CdrResult<()>,
     ) -> Result<Octets<'static>, E> {
         let reply = invoke(self, op, &args)?;
-        match self.policies().payloads {
-            LargePayloads::Copied => reply.into_octets().map(|it| Octets::Owned(it.into_vec())),
-            _ => reply.into_octets_in_place(),
+        match reply.is_lent() && self.copies_payloads() {
+            true => reply.into_octets().map(|it| Octets::Owned(it.into_vec())),
+            false => reply.into_octets_in_place(),
         }
+    }
+
+    /// Whether what was lent is to be copied. The policies may have to be merged for that, so only such replies ask.
+    #[inline(never)]
+    fn copies_payloads(&self) -> bool {
+        self.policies().payloads == LargePayloads::Copied
     }
 
     /// Sends a oneway request; returns when the transport has it (SYNC_WITH_TRANSPORT).

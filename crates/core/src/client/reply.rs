@@ -204,6 +204,12 @@ impl<'r> ReplyIn<'r> {
         }
     }
 
+    /// Whether octets of it lie in memory that the transport lends.
+    #[inline]
+    pub(super) fn is_lent(&self) -> bool {
+        self.frame().gap.is_some()
+    }
+
     /// Reads results of which some lie elsewhere. `None`: none do, or it is not they that were asked for in place.
     #[inline]
     fn read_in_place<R>(

@@ -63,7 +63,11 @@ impl Gather {
     #[inline]
     pub(super) fn before_read(&mut self) {
         if self.answered || self.oneways == 0 {
-            *self = Gather::default();
+            // What waits were worth still holds: a client that calls now and then is to wait no more often.
+            *self = Gather {
+                wasted: self.wasted,
+                ..Gather::default()
+            };
         } else {
             self.note();
         }
@@ -146,6 +150,10 @@ mod tests {
             many.count() < 16,
             "one wait in {LONGEST_STREAK} reads at last"
         );
+        // An answered request in between does not make the thread forget it.
+        gather.served(true);
+        gather.before_read();
+        assert_eq!(waits(&mut gather), 0);
         // One wait that is worth it, and the next comes as soon as the first did.
         while !read(&mut gather, false, 1) {}
         let again = (0..STREAK).filter(|_| read(&mut gather, false, WORTH));

@@ -60,18 +60,20 @@ fn a_room_without_a_connection_fails_as_a_call_would() {
     unix::listen(&socket, 0).unwrap();
     let _waits = UnixStream::connect(&full).unwrap();
     let timeout = SystemExceptionKind::Timeout;
-    for (place, kind) in [
-        (format!("corbaloc:uiop:{path}|x"), timeout),
-        (format!("corbaloc:shm:{path}|x"), timeout),
+    let short = Duration::from_millis(100);
+    for (place, limit, kind) in [
+        (format!("corbaloc:uiop:{path}|x"), short, timeout),
+        (format!("corbaloc:shm:{path}|x"), short, timeout),
         (
             format!("corbaloc:uiop:{path}-nobody|x"),
+            LONG,
             SystemExceptionKind::Transient,
         ),
     ] {
         for sharing in EVERY_SHARING {
             let client = trusting(sharing);
             let object = client.string_to_object(&place).unwrap();
-            let object = object.with(RelativeRoundtripTimeout(Duration::from_millis(100)));
+            let object = object.with(RelativeRoundtripTimeout(limit));
             let called = ping(&object, 0).unwrap_err();
             let room = object.reference().room(OCTETS).unwrap_err();
             assert_eq!(called.kind, kind, "{place} {sharing:?}: {called}");

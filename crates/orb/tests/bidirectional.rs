@@ -534,6 +534,57 @@ fn an_address_of_another_process_is_not_believed_to_be_the_clients() {
     eprintln!("{refused}");
 }
 
+/// A client that names ever other addresses, or more than anybody has: it costs the server some, and its requests are
+/// served.
+#[test]
+fn a_client_that_changes_its_offer_a_thousand_times_is_believed_a_few_times() {
+    only_over!(IIOP, "names addresses that clients of TCP could have");
+    let _guard = watchdog(2 * LONG);
+    let server = accepting(Concurrency::ThreadPerConnection, "1");
+    let client = hidden_client("0");
+    let (object, ..) = both(&server, &client);
+    let counted = || {
+        let statistics = server.connection_statistics();
+        [
+            Incident::BidirectionalAccepted,
+            Incident::BidirectionalRefused,
+        ]
+        .map(|incident| statistics.count(incident))
+    };
+    let mut stream = Peer::connect(&address(&object));
+    for offer in 0..1000 {
+        let point = |at: u16| oxorb_object::IiopEndpoint {
+            host: format!("client-{offer}.invalid"),
+            port: at,
+        };
+        let points: Vec<_> = (1..=64).map(point).collect();
+        let data = oxorb_object::listen_points(&points);
+        // Twice the same is one offer.
+        for _ in 0..2 {
+            stream = stranger(stream, &object, bi_dir(&data));
+        }
+        assert_eq!(counted(), [(offer + 1).min(8), u64::from(offer >= 8)]);
+    }
+    // Another connection has offers of its own, but none is as large as this.
+    let data = vec![0; (32 << 10) + 1];
+    let stream = Peer::connect(&address(&object));
+    let stream = stranger(stream, &object, bi_dir(&data));
+    assert_eq!(counted(), [8, 2]);
+    let data = oxorb_object::listen_points(&[oxorb_object::IiopEndpoint {
+        host: "client.invalid".to_owned(),
+        port: 1,
+    }]);
+    let _stream = stranger(stream, &object, bi_dir(&data));
+    assert_eq!(counted(), [9, 2]);
+}
+
+fn bi_dir(data: &[u8]) -> ServiceContext<'_> {
+    ServiceContext {
+        id: oxorb_object::context_id::BI_DIR_IIOP,
+        data,
+    }
+}
+
 /// A connection with one request that carries an offer.
 fn stranger(mut stream: Peer, object: &ObjectRef, context: ServiceContext<'_>) -> Peer {
     use oxorb_cdr::{ByteOrder, Encoder};

@@ -32,7 +32,8 @@ impl Offered {
 /// Verifies that the client at the other end of a connection listens at a socket, which it names.
 ///
 /// The address has to carry the identity of the socket, as references do that have other addresses, and to be of this host
-/// and of the client's user. If somebody listens there now, it must be the client's process. A socket that this process
+/// and of the client's user. A client of a PID namespace that cannot be seen from here has no address: all processes there
+/// look alike (process 0). If somebody listens there now, it must be the client's process. A socket that this process
 /// cannot reach (no longer there, another container's, no right to connect) is believed to be the client's: processes of
 /// one user are trusted alike. Connects to a socket that is there, and sends nothing: the process that listens accepts a
 /// connection which has ended.
@@ -43,6 +44,11 @@ pub fn verify_offer(name: &Name, known: Known, client: PeerId) -> Result<Offered
     let PeerId::User { uid, pid, .. } = client else {
         return Err(format!("{client} is no process of this host"));
     };
+    if pid == 0 {
+        return Err(
+            "which process the client is cannot be seen from this PID namespace".to_owned(),
+        );
+    }
     let Known::By(identity) = known else {
         return Err("the address does not say whose socket it is".to_owned());
     };
@@ -68,10 +74,18 @@ pub fn verify_offer(name: &Name, known: Known, client: PeerId) -> Result<Offered
     {
         return of_another("file", owner);
     }
+    let trusted = uid == 0 || uid == unix::own_credentials().uid;
+    // Nobody says whose the socket is but who listens there, and no other user has this process connect to anybody.
+    if matches!(name, Name::Abstract(_)) && !trusted {
+        return Err(
+            "abstract names are taken from root and the user of this process alone".to_owned(),
+        );
+    }
     match connect(name) {
         Ok(None) => Err("the socket is busy: whose it is cannot be seen".to_owned()),
         Ok(Some(socket)) => {
             let listening = unix::peer_credentials(&socket).map_err(|error| error.to_string())?;
+            // Process 0 is any that cannot be seen from here, and so not the client.
             match (listening.uid, listening.pid) == (uid, pid) {
                 true => Ok(Offered::ByName),
                 false => Err(format!(
@@ -81,13 +95,10 @@ pub fn verify_offer(name: &Name, known: Known, client: PeerId) -> Result<Offered
             }
         }
         // Anybody could name what is not there.
-        Err(error) if nobody_is_there(&error) => {
-            let trusted = uid == 0 || uid == unix::own_credentials().uid;
-            Ok(match owner.is_some() || trusted {
-                true => Offered::ByName,
-                false => Offered::ByIdentity,
-            })
-        }
+        Err(error) if nobody_is_there(&error) => Ok(match owner.is_some() || trusted {
+            true => Offered::ByName,
+            false => Offered::ByIdentity,
+        }),
         Err(error) => Err(format!("the socket cannot be looked at: {error}")),
     }
 }
@@ -154,6 +165,9 @@ mod tests {
             assert!(why.contains("listens there"), "{why}");
             let why = refused(&acceptor, other(|uid, _| *uid += 1)).unwrap();
             assert!(why.contains("of user"), "{why}");
+            // Of another PID namespace: so is every other process there.
+            let why = refused(&acceptor, other(|_, pid| *pid = 0)).unwrap();
+            assert!(why.contains("PID namespace"), "{why}");
             for stranger in [
                 PeerId::Process,
                 PeerId::Unknown,
@@ -163,6 +177,21 @@ mod tests {
                 assert!(why.contains("no process of this host"), "{why}");
             }
         }
+    }
+
+    /// Nobody has this process connect to the sockets of others.
+    #[test]
+    fn an_abstract_name_of_another_user_is_not_looked_at() {
+        let endpoint = crate::place::url(oxorb_transport::Part::new("@")).unwrap();
+        let acceptor = UnixAcceptor::listen(&endpoint[0]).unwrap();
+        let address = Unix.published(acceptor.endpoint(), &[]).unwrap().remove(0);
+        let name = Name::read(address.name()).unwrap();
+        let Known::By(mut identity) = Known::of(&address).unwrap() else {
+            panic!("{address}");
+        };
+        identity.uid += 1;
+        let why = verify_offer(&name, Known::By(identity), other(|uid, _| *uid += 1)).unwrap_err();
+        assert!(why.contains("abstract names"), "{why}");
     }
 
     /// A client that cannot be connected to: what offers are for.
@@ -189,6 +218,7 @@ mod tests {
         elsewhere.inode += 1;
         let offered = verify_offer(&name, Known::By(elsewhere), stranger);
         assert_eq!(offered, Ok(Offered::ByIdentity));
+        verify_offer(&name, Known::By(elsewhere), other(|_, pid| *pid = 0)).unwrap_err();
         elsewhere.host[0] ^= 1;
         verify_offer(&name, Known::By(elsewhere), own()).unwrap_err();
         // A link in a directory of everybody's would lead to somebody else's socket.

@@ -12,7 +12,7 @@ use oxorb_object::{
     CompletionStatus, ServiceContexts, SystemException, SystemExceptionKind, minor,
 };
 use oxorb_sys::thread::Purpose;
-use oxorb_transport::{Address, Link, WriteError};
+use oxorb_transport::{Address, Link, PeerId, WriteError};
 
 use super::both_ends::BothEnds;
 use super::buffers::{put_buffer, take_buffer};
@@ -25,11 +25,11 @@ use super::slot::Slot;
 use super::writer::{self, Left, Writers};
 use super::{Args, Peer, Timing, leader};
 use crate::clock;
-use crate::conn::{Calls, Ended, Offer, Reader, Turn, write_message_within};
+use crate::conn::{Calls, Ended, MAX_OFFERS, Offer, Reader, Turn, write_message_within};
 use crate::failure::{self, Attempt};
 use crate::lock::Mutex;
 use crate::route::RouteProfile;
-use crate::sync::atomic::AtomicU64;
+use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::sync::{MutexGuard, thread};
 use crate::{Options, raise};
 
@@ -77,6 +77,8 @@ struct BothWays {
     reader: Option<Box<dyn Reader>>,
     /// Where the side listens that opened it, as far as is known.
     offer: Mutex<Option<Arc<Offer>>>,
+    /// Offers that the other side made.
+    offers: AtomicU32,
 }
 
 impl Multiplexed {
@@ -207,6 +209,7 @@ impl Multiplexed {
                 level: Some(level),
                 reader: None,
                 offer: Mutex::default(),
+                offers: AtomicU32::new(0),
             }),
             ..Multiplexed::new(
                 Arc::downgrade(peer),
@@ -234,6 +237,7 @@ impl Multiplexed {
             level: None,
             reader,
             offer: Mutex::default(),
+            offers: AtomicU32::new(0),
         });
         Arc::new(accepted)
     }
@@ -262,21 +266,33 @@ impl Multiplexed {
     /// this host that is known, so there another process has to wait for its end.
     pub(crate) fn serves(self: &Arc<Self>, peer: &Arc<Peer>) -> bool {
         let current = peer.shared.both_ways.change();
-        if let Some(other) = current.usable()
-            && !Arc::ptr_eq(&other, self)
-            && other.link.identity() != self.link.identity()
-            && !other.link.is_dead()
-        {
+        if !self.may_replace(current.usable().as_ref()) {
             return false;
         }
         current.set(Some(Arc::clone(self)));
         peer.set_both_ways(true);
         drop(current);
-        self.peers
-            .lock()
-            .expect(UNPOISONED)
-            .push(Arc::downgrade(peer));
+        let mut peers = self.peers.lock().expect(UNPOISONED);
+        let new = Arc::downgrade(peer);
+        if !peers.iter().any(|known| known.ptr_eq(&new)) {
+            peers.push(new);
+        }
         true
+    }
+
+    /// Whether calls may go over this connection from now on instead of another one.
+    fn may_replace(self: &Arc<Self>, other: Option<&Arc<Self>>) -> bool {
+        other.is_none_or(|other| {
+            Arc::ptr_eq(other, self)
+                || is_one_process(other.link.identity(), self.link.identity())
+                || other.link.is_dead()
+        })
+    }
+
+    /// Returns the servers at an address, for calls over a connection that carries requests both ways.
+    fn peers_at(&self, address: &Address) -> Vec<Arc<Peer>> {
+        let orb = self.both_ways.as_ref().and_then(|both| both.orb.upgrade());
+        orb.map(|orb| orb.peers_at(address)).unwrap_or_default()
     }
 
     /// Sends the request of an asynchronous call; its slot is completed by whoever reads the connection.
@@ -633,6 +649,12 @@ impl Multiplexed {
     }
 }
 
+/// Whether two connections are certainly of one process, or host. Processes of PID namespaces that cannot be seen from here
+/// all have the number 0.
+fn is_one_process(one: PeerId, other: PeerId) -> bool {
+    one == other && !matches!(one, PeerId::User { pid: 0, .. })
+}
+
 /// Whether the other side closed the connection before it took anything of what was written: as one does that says
 /// CloseConnection to a newcomer. Over UNIX sockets a write finds that out before anybody has read the message.
 fn is_closed(failed: &WriteError) -> bool {
@@ -666,15 +688,30 @@ impl Calls for Multiplexed {
         self.both_ways.as_ref().is_some_and(known)
     }
 
-    fn set_offer(&self, offer: Offer) {
-        if let Some(both) = &self.both_ways {
-            *both.offer.lock().expect(UNPOISONED) = Some(Arc::new(offer));
+    fn set_offer(&self, offer: Offer) -> bool {
+        let Some(both) = &self.both_ways else {
+            return false;
+        };
+        let mut known = both.offer.lock().expect(UNPOISONED);
+        // Under the lock: two threads may serve requests of the connection.
+        let made = both.offers.load(Ordering::Relaxed);
+        let takes = made < MAX_OFFERS;
+        if takes {
+            both.offers.store(made + 1, Ordering::Relaxed);
+            *known = Some(Arc::new(offer));
         }
+        takes
+    }
+
+    fn may_lead_to(self: Arc<Self>, address: &Address) -> bool {
+        self.peers_at(address).iter().any(|peer| {
+            let current = peer.shared.both_ways.change();
+            self.may_replace(current.usable().as_ref())
+        })
     }
 
     fn lead_to(self: Arc<Self>, address: &Address) -> bool {
-        let orb = self.both_ways.as_ref().and_then(|both| both.orb.upgrade());
-        let peers = orb.map(|orb| orb.peers_at(address)).unwrap_or_default();
+        let peers = self.peers_at(address);
         // All of them, whatever the first says.
         peers.iter().filter(|peer| self.serves(peer)).count() > 0
     }

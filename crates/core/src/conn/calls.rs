@@ -12,6 +12,10 @@ use oxorb_transport::Address;
 /// How late the time-out of a call may be noticed, at most.
 pub(crate) const TICK: Duration = Duration::from_millis(50);
 
+/// Offers that a client may make over one connection, each different from the one before. Every client known makes one, or
+/// another one when it listens at more addresses.
+pub(crate) const MAX_OFFERS: u32 = 8;
+
 /// Calls that go the other way over a connection that the server half reads: what that half needs to know of them.
 pub(crate) trait Calls: Send + Sync {
     /// Gives the reply that the inbox announces to the call that waits for it.
@@ -33,8 +37,11 @@ pub(crate) trait Calls: Send + Sync {
     /// Returns whether the client made its last offer by the same contexts.
     fn has_offer(&self, contexts: &ServiceContexts<'_>) -> bool;
 
-    /// Notes the offer that the client made.
-    fn set_offer(&self, offer: Offer);
+    /// Notes the offer that the client made; false when it has made too many different ones ([`MAX_OFFERS`]).
+    fn set_offer(&self, offer: Offer) -> bool;
+
+    /// Returns whether calls to an address can go over this connection: no other one is in use for it.
+    fn may_lead_to(self: Arc<Self>, address: &Address) -> bool;
 
     /// Has calls to an address go over this connection from now on; false when another one is in use for it.
     fn lead_to(self: Arc<Self>, address: &Address) -> bool;

@@ -12,12 +12,12 @@ mod place;
 mod turn;
 
 pub(crate) use beside::{Beside, serve_beside, serves_beside, step_aside, wait_beside};
-pub(crate) use calls::{Calls, Reader, TICK};
+pub(crate) use calls::{Calls, MAX_OFFERS, Reader, TICK};
 pub(crate) use channel::{
     Event, Receiver, Wait, send_encoded, send_written, write_message, write_message_within,
 };
 pub(crate) use ended::Ended;
 pub(crate) use mailbox::{Kept, Mailbox, Onward};
-pub(crate) use offer::Offer;
+pub(crate) use offer::{MAX_OFFER, Offer};
 pub(crate) use place::place;
 pub(crate) use turn::Turn;

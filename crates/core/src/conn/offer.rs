@@ -2,6 +2,10 @@
 
 use oxorb_object::{IiopEndpoint, Malformed, ServiceContext, ServiceContexts, context_id};
 
+/// Octets that a client's offer may have: with the most and longest addresses it could have more, with real ones it has
+/// some hundred.
+pub(crate) const MAX_OFFER: usize = 32 << 10;
+
 /// Data of the service contexts that say where a client listens; empty where there is none.
 #[derive(Debug, Default)]
 pub(crate) struct Offer {
@@ -22,6 +26,11 @@ impl Offer {
             offer.others = oxorb_object::listen_addresses(others);
         }
         offer
+    }
+
+    /// Octets of the offer that a request makes.
+    pub(crate) fn octets(contexts: &ServiceContexts<'_>) -> usize {
+        data(contexts).iter().map(|data| data.len()).sum()
     }
 
     /// Returns the offer that a request makes.

@@ -23,7 +23,7 @@ use oxorb_transport::{Address, Link, PeerId, tcp};
 
 use super::{Inner, Orb};
 use crate::client::{BothEnds, Multiplexed, Peer};
-use crate::conn::{Calls, Offer, Reader, Turn};
+use crate::conn::{Calls, MAX_OFFER, MAX_OFFERS, Offer, Reader, Turn};
 use crate::own_address::OwnAddress;
 use crate::server::{self, Caller, Keeper, Lane};
 use crate::{Incident, raise};
@@ -53,7 +53,7 @@ impl Orb {
         {
             return;
         }
-        let mut refuse = |why: String| {
+        let refuse = |caller: &mut Caller<'_>, why: String| {
             // Told once: it comes again with each request.
             let mut session = *caller.session;
             if std::mem::replace(&mut session.refused, true) {
@@ -68,7 +68,14 @@ impl Orb {
             .unwrap_or(self.options().accept_bidirectional)
         {
             // Another object's policy may allow it.
-            return refuse(String::new());
+            return refuse(caller, String::new());
+        }
+        let octets = Offer::octets(contexts);
+        if octets > MAX_OFFER {
+            return refuse(
+                caller,
+                format!("an offer of {octets} octets; at most {MAX_OFFER} are read"),
+            );
         }
         let offer = Offer::of(contexts);
         let read = offer
@@ -76,7 +83,7 @@ impl Orb {
             .and_then(|points| Ok((points, offer.others()?)));
         let (points, others) = match read {
             Ok(read) => read,
-            Err(violation) => return refuse(violation.to_string()),
+            Err(violation) => return refuse(caller, violation.to_string()),
         };
         let calls = calls.unwrap_or_else(|| {
             let keeper: Arc<dyn Keeper> = Arc::<Inner>::clone(&self.inner);
@@ -92,7 +99,14 @@ impl Orb {
             status.use_both_ways(Arc::clone(&calls));
             calls
         });
-        calls.set_offer(offer);
+        if !calls.set_offer(offer) {
+            return refuse(
+                caller,
+                format!(
+                    "more than {MAX_OFFERS} different offers over one connection: open another one"
+                ),
+            );
+        }
         let points = points.iter();
         let points = points.map(|point| Ok(vec![tcp::address(&point.host, point.port)]));
         let others = others.iter();
@@ -125,14 +139,20 @@ impl Orb {
     /// client's. Returns the place, for people.
     fn lead_to(&self, calls: &Arc<dyn Calls>, offered: &[Address]) -> Result<String, String> {
         let mut place = String::new();
+        // Before any of them leads there.
         for address in offered {
             let ours = !matches!(self.own_address(address), OwnAddress::No);
             address.for_people().clone_into(&mut place);
-            if ours || !Arc::clone(calls).lead_to(address) {
+            if ours || !Arc::clone(calls).may_lead_to(address) {
                 return Err(format!("{place}: others use it"));
             }
         }
-        Ok(place)
+        let led = |address: &&Address| Arc::clone(calls).lead_to(address);
+        match offered.iter().filter(led).count() {
+            // Another client was faster.
+            0 => Err(format!("{place}: others use it")),
+            _ => Ok(place),
+        }
     }
 
     /// Returns whether the object of `key` takes requests over connections that this ORB opened.

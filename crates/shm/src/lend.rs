@@ -96,11 +96,36 @@ impl Lender for ShmLink {
     }
 }
 
+/// Both ends of a connection, of which somebody may watch the server's: the client's and the server's.
+#[cfg(test)]
+#[cfg(not(loom))]
+pub(crate) fn pair(blocks: u32, watched: bool) -> [ShmLink; 2] {
+    use std::os::fd::OwnedFd;
+    use std::os::unix::net::UnixStream;
+
+    use oxorb_transport::Link as _;
+
+    use crate::greeting::{Greeting, receive};
+    use crate::segment::Sizes;
+
+    let ring = crate::MIN_RING;
+    let sizes = Sizes { ring, blocks };
+    let (to_server, to_client) = UnixStream::pair().unwrap();
+    let [to_server, to_client] = [to_server, to_client].map(OwnedFd::from);
+    let greeting = Greeting::new(sizes).unwrap();
+    greeting.send(&to_server).unwrap();
+    let received = receive(&to_client, sizes).unwrap();
+    let client = ShmLink::connected(to_server, greeting, "here".into()).unwrap();
+    let server = ShmLink::accepted(to_client, received, "here".into()).unwrap();
+    if watched {
+        server.poll_fd().unwrap();
+    }
+    [client, server]
+}
+
 #[cfg(test)]
 #[cfg(not(loom))]
 mod tests {
-    use std::os::fd::OwnedFd;
-    use std::os::unix::net::UnixStream;
     use std::sync::atomic::Ordering;
     use std::time::Duration;
 
@@ -109,27 +134,14 @@ mod tests {
     use oxorb_transport::Link as _;
 
     use super::*;
-    use crate::greeting::{Greeting, receive};
-    use crate::segment::Sizes;
     use crate::splices::PIECE;
 
     const OCTETS: u32 = 4 * PIECE;
 
-    /// Both ends of a connection: a client that has shown a head and the first piece of a large payload, and a server that has
-    /// come to that.
+    /// A client that has shown a head and the first piece of a large payload, and a server that has come to
+    /// that.
     fn amid_a_payload(watched: bool) -> [ShmLink; 2] {
-        let [ring, blocks] = [crate::MIN_RING, 64 << 10];
-        let sizes = Sizes { ring, blocks };
-        let (to_server, to_client) = UnixStream::pair().unwrap();
-        let [to_server, to_client] = [to_server, to_client].map(OwnedFd::from);
-        let greeting = Greeting::new(sizes).unwrap();
-        greeting.send(&to_server).unwrap();
-        let received = receive(&to_client, sizes).unwrap();
-        let client = ShmLink::connected(to_server, greeting, "here".into()).unwrap();
-        let server = ShmLink::accepted(to_client, received, "here".into()).unwrap();
-        if watched {
-            server.poll_fd().unwrap();
-        }
+        let [client, server] = pair(64 << 10, watched);
         client.outgoing.put(&client.segment, b"head");
         let block = client.blocks.take(&client.segment, OCTETS).unwrap();
         let at = client.outgoing.at.in_blocks(&client.segment, block.first);

@@ -34,6 +34,8 @@ struct Message<'l> {
     hidden: usize,
     /// Octets of the ring that they take.
     put: u32,
+    /// Some were shown, and a reader that sleeps was not woken for them.
+    quiet: bool,
     /// The number of the first octet of the ring that was not shown.
     from: u32,
     /// Of the wait for room, once there was one.
@@ -47,17 +49,18 @@ impl<'l> Message<'l> {
             written: 0,
             hidden: 0,
             put: 0,
+            quiet: false,
             from: link.outgoing.tail(),
             clock: None,
         }
     }
 
-    /// Shows the peer what was put in since it was last shown something.
+    /// Shows the peer what was put in since it was last shown something, and wakes it for what it was shown while it slept.
     fn publish(&mut self) -> io::Result<()> {
-        if self.put > 0 {
+        if self.put > 0 || self.quiet {
             self.link.publish(self.from)?;
             self.written += self.hidden;
-            (self.hidden, self.put) = (0, 0);
+            (self.hidden, self.put, self.quiet) = (0, 0, false);
             self.from = self.link.outgoing.tail();
         }
         Ok(())
@@ -67,7 +70,7 @@ impl<'l> Message<'l> {
     fn publish_quietly(&mut self) {
         self.link.outgoing.publish_quietly(&self.link.segment);
         self.written += self.hidden;
-        (self.hidden, self.put) = (0, 0);
+        (self.hidden, self.put, self.quiet) = (0, 0, true);
         self.from = self.link.outgoing.tail();
     }
 
@@ -201,12 +204,14 @@ impl ShmLink {
         self.rooms.as_ref()?.of(octets)
     }
 
-    /// Returns a block for a payload that is large enough for it, if one is free.
+    /// Returns a block for a payload that is large enough for it, if one is free. None where its pieces take more than half of
+    /// the ring: a reader that lends waits until all of them are there.
     fn block(&self, octets: usize) -> Option<Block> {
-        if octets < LARGE {
+        let octets = u32::try_from(octets).ok()?;
+        if octets < LARGE as u32 || octets.div_ceil(splices::PIECE) > self.segment.ring() / 2 {
             return None;
         }
-        self.blocks.take(&self.segment, u32::try_from(octets).ok()?)
+        self.blocks.take(&self.segment, octets)
     }
 
     /// Waits until the ring has room for `octets`, or half of it is free.
@@ -242,5 +247,79 @@ impl ShmLink {
                 self.gone.store(true, Ordering::Release);
             }
         }
+    }
+}
+
+#[cfg(test)]
+#[cfg(not(loom))]
+mod tests {
+    use std::thread;
+
+    use oxorb_transport::Link as _;
+
+    use super::*;
+    use crate::MIN_RING;
+    use crate::lend::pair;
+
+    const BLOCKS: u32 = 1 << 20;
+
+    /// Payloads as long as pieces fill half of the ring, all of it, and go round it.
+    #[test]
+    fn a_payload_of_more_pieces_than_the_ring_has_octets_reaches_who_would_borrow_it() {
+        let half = (MIN_RING / 2 * splices::PIECE) as usize;
+        for octets in [half, half + 1, 2 * half + 1, 4 * half + 9] {
+            let [client, server] = pair(BLOCKS, false);
+            let late = Some(Duration::from_secs(20));
+            client.set_write_timeout(late).unwrap();
+            server.set_read_timeout(late).unwrap();
+            let payload: Vec<u8> = (0..octets).map(|octet| (octet % 251) as u8).collect();
+            thread::scope(|scope| {
+                scope.spawn(|| {
+                    let mut slices = [b"head", &payload[..], b"end"].map(IoSlice::new);
+                    client.write(&mut slices).unwrap();
+                });
+                let lender = server.lender().unwrap();
+                let (mut read, mut leases) = (Vec::new(), 0);
+                while read.len() < octets + 7 {
+                    let left = octets + 7 - read.len();
+                    match lender.lease(left, true).unwrap() {
+                        Some(lease) => {
+                            leases += 1;
+                            read.extend(lease.to_vec());
+                        }
+                        None => assert_ne!(server.read(&mut read, left).unwrap(), 0),
+                    }
+                }
+                assert!(read == [b"head", &payload[..], b"end"].concat(), "{octets}");
+                assert_eq!(leases, u32::from(octets == half), "{octets}");
+            });
+        }
+    }
+
+    /// A reader that has fallen asleep over pieces which it was shown quietly is woken before the writer waits for it.
+    #[test]
+    fn what_was_shown_quietly_is_told_of_before_a_wait() {
+        let [client, server] = pair(BLOCKS, true);
+        let mut message = Message::new(&client);
+        message.put(b"head").unwrap();
+        message.publish().unwrap();
+        assert_eq!(server.read_now(&mut Vec::new(), 99).unwrap(), 4);
+        let again = server.read_now(&mut Vec::new(), 99).unwrap_err();
+        assert_eq!(again.kind(), io::ErrorKind::WouldBlock);
+        let descriptor = server.poll_fd().unwrap();
+        let told = || poll::readable(descriptor, Some(Duration::ZERO)).unwrap();
+        let room = client.outgoing.room(&client.segment, MIN_RING);
+        assert_eq!(room.unwrap(), MIN_RING);
+        client
+            .outgoing
+            .put(&client.segment, &[1; MIN_RING as usize]);
+        message.publish_quietly();
+        assert!(!told());
+        client
+            .set_write_timeout(Some(Duration::from_millis(1)))
+            .unwrap();
+        let late = message.room(1, 1).unwrap_err();
+        assert_eq!(late.kind(), io::ErrorKind::TimedOut);
+        assert!(told(), "both ends wait for each other");
     }
 }

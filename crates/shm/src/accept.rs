@@ -76,6 +76,23 @@ impl ShmAcceptor {
     }
 }
 
+/// Leaves the closing of clients that have not greeted to who has time for it: any of them may have sent what is slow to close.
+fn turn_away(waiting: &mut VecDeque<(OwnedFd, Instant)>) {
+    for (client, _) in waiting.drain(..) {
+        refused::close(client);
+    }
+}
+
+impl Drop for ShmAcceptor {
+    fn drop(&mut self) {
+        turn_away(
+            self.waiting
+                .get_mut()
+                .unwrap_or_else(PoisonError::into_inner),
+        );
+    }
+}
+
 /// A client that has connected.
 enum Client {
     /// It has greeted.
@@ -125,7 +142,7 @@ impl Acceptor for ShmAcceptor {
                 }
                 Err(error) => {
                     if error.kind() == io::ErrorKind::NotConnected {
-                        waiting.clear();
+                        turn_away(&mut waiting);
                     }
                     return Err(error);
                 }

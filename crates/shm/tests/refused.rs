@@ -156,6 +156,37 @@ fn a_flood_of_descriptors_holds_nobody_up_and_leaves_nothing() {
     }
 }
 
+/// Clients that have sent files since somebody looked, as the acceptor is closed, or dropped.
+#[test]
+fn an_acceptor_ends_without_a_wait_for_what_silent_clients_sent() {
+    let (_guard, _alone) = (guard(), alone());
+    for closes in [true, false] {
+        let before = descriptors();
+        let acceptor = listen();
+        let (sockets, unread) = reluctant(3);
+        let clients: Vec<_> = sockets.iter().map(|_| knock(&*acceptor)).collect();
+        // They have come before this one, and wait.
+        served(&*acceptor);
+        for (client, socket) in clients.iter().zip(sockets) {
+            send(client, b"OxORB", &[socket.as_fd()]).unwrap();
+        }
+        if closes {
+            acceptor.close();
+            let over = acceptor.accept().err().map(|error| error.kind());
+            assert_eq!(over, Some(io::ErrorKind::NotConnected));
+        }
+        drop(acceptor);
+        // The first of them is being closed, elsewhere, and is not while nobody reads at its other end.
+        while closing() == 0 {
+            thread::yield_now();
+        }
+        drop((unread, clients));
+        while descriptors() > before || closing() > 0 {
+            thread::yield_now();
+        }
+    }
+}
+
 /// Where the system has SO_PASSRIGHTS (Linux 6.16).
 #[test]
 fn a_client_that_has_greeted_can_send_no_more_descriptors() {

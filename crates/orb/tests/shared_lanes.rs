@@ -1,5 +1,5 @@
-//! Lanes whose connections are shared memory: a hundred of them, where lanes buffer and where four borrow from each other, and
-//! clients that die inside a payload (A5.2, A8.1, A8.9).
+//! Lanes whose connections are shared memory: more than a hundred of them, where lanes buffer and where four borrow from each
+//! other, and one that no lane can wait for (A5.2, A8.9).
 //!
 //! Not by `OXORB_TEST_TRANSPORT`: it is about shared memory alone.
 

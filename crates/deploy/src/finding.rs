@@ -116,6 +116,18 @@ impl Finding {
     }
 }
 
+/// Lists names for a cure: the first ten, and how many more there are.
+pub(crate) fn listed<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
+    const MOST: usize = 10;
+    let mut names = names.into_iter();
+    let first: Vec<&str> = names.by_ref().take(MOST).collect();
+    match (first.as_slice(), names.count()) {
+        ([], _) => "none".to_owned(),
+        (first, 0) => first.join(", "),
+        (first, more) => format!("{} and {more} more", first.join(", ")),
+    }
+}
+
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.place.line > 0 {

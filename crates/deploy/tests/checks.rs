@@ -508,3 +508,181 @@ fn calls_to_another_node_suspend_the_caller() {
     ));
     assert!(response(&report, "navigation.update").unwrap() < found);
 }
+
+/// Instances named `names` on one node, and what `connections` says.
+fn one_node(names: &[String], connections: &str) -> String {
+    let mut text = "[[implementation]]\nname = \"I\"\n".to_owned();
+    for name in names {
+        text += &format!("[[instance]]\nname = {name:?}\nimplementation = \"I\"\nnode = \"n\"\n");
+    }
+    text + connections
+}
+
+/// Resources with a policy set for each priority in `priorities`, named `pN`, and what `rest` says.
+fn declared(priorities: &[i16], rest: &str) -> String {
+    let mut text = "document = \"ServerResources\"\n[orbConfigs]\n".to_owned();
+    for priority in priorities {
+        text += &format!(
+            "[[orbConfigs.policySet]]\nid = \"p{priority}\"\n\
+             priorityModel = {{ server_priority = {priority}, priority_model = \"SERVER_DECLARED\" }}\n"
+        );
+    }
+    text + rest
+}
+
+fn plain(plan_text: &str, resources_text: &str) -> Report {
+    check(&Input {
+        plan: &plan(plan_text),
+        resources: Some(&resources(resources_text)),
+        domain: None,
+        components: None,
+    })
+}
+
+#[test]
+fn an_overrun_of_its_own_chain_delays_a_job() {
+    let two = one_node(
+        &["rate".into(), "logger".into()],
+        "[[connection]]\nname = \"c\"\nEventPublisher = \"rate.pulse\"\nEventConsumer = \"logger.update\"\n",
+    );
+    let rt = |low: i16, high: i16, wcet: &str| {
+        let rest = format!(
+            "[[instance]]\nname = \"rate\"\npolicySet = \"p{low}\"\ncriticality = \"HIGH\"\n\
+             work = [{{ wcet = \"1 ms\", period = \"20 ms\" }}]\n\
+             [[instance]]\nname = \"logger\"\npolicySet = \"p{high}\"\ncriticality = \"LOW\"\n\
+             work = [{{ port = \"update\", wcet = \"{wcet}\" }}]\n"
+        );
+        declared(&[10, 20], &rest)
+    };
+    // The logger takes 30 of 20 ms, and precedes the next release of what sets it going.
+    let report = plain(&two, &rt(10, 20, "30 ms"));
+    assert!(!report.is_good(), "{}", told(&report));
+    assert_eq!(response(&report, "rate"), None);
+    // Less urgent, it delays nothing.
+    let report = plain(&two, &rt(20, 10, "30 ms"));
+    assert!(report.is_good(), "{}", told(&report));
+    assert_eq!(response(&report, "rate"), Some(1_000_000));
+    assert_eq!(response(&report, "logger.update"), None);
+    // In time, it delays nothing either.
+    let report = plain(&two, &rt(10, 20, "10 ms"));
+    assert_eq!(response(&report, "rate"), Some(1_000_000));
+}
+
+/// A row of instances, each of which calls the next `calls` times.
+fn row(length: usize, calls: usize) -> Report {
+    let names: Vec<String> = (0..length).map(|at| format!("i{at}")).collect();
+    let (mut connections, mut rest) = (String::new(), String::new());
+    let listed = vec!["\"r\""; calls].join(", ");
+    for at in 0..length {
+        let (how, calls) = match at {
+            0 => ("period = \"20 ms\"", &*listed),
+            _ if at + 1 == length => ("port = \"f\"", "\"none\""),
+            _ => ("port = \"f\"", &*listed),
+        };
+        rest += &format!(
+            "[[instance]]\nname = \"i{at}\"\nwork = [{{ {how}, wcet = \"1 ns\", calls = [{calls}] }}]\n"
+        );
+        if at > 0 {
+            connections += &format!(
+                "[[connection]]\nname = \"c{at}\"\nFacet = \"i{at}.f\"\nSimplexReceptacle = \"i{}.r\"\n",
+                at - 1
+            );
+        }
+    }
+    plain(&one_node(&names, &connections), &declared(&[], &rest))
+}
+
+#[test]
+fn calls_that_merge_are_counted() {
+    // 2 + 4 + ... + 2^12 steps are below the limit, and one more doubling is above.
+    assert_eq!(told(&row(13, 2)), "");
+    for length in [14, 40, 200] {
+        let report = row(length, 2);
+        assert!(
+            told(&report).contains("make more than 10000 steps over connections, the limit"),
+            "{length}: {}",
+            told(&report)
+        );
+    }
+}
+
+#[test]
+fn a_row_of_calls_has_a_length() {
+    assert_eq!(told(&row(257, 1)), "");
+    for length in [258, 6_000] {
+        let report = row(length, 1);
+        assert!(
+            told(&report).contains("make more than 256 steps in a row, the limit"),
+            "{length}: {}",
+            told(&report)
+        );
+    }
+}
+
+#[test]
+fn a_call_that_merges_keeps_its_criticality() {
+    let plan = one_node(
+        &["user".into(), "server".into(), "other".into()],
+        "[[connection]]\nname = \"c\"\nFacet = \"server.f\"\nSimplexReceptacle = \"user.r\"\n",
+    );
+    let rt = |level: &str| {
+        let rest = format!(
+            "[[instance]]\nname = \"user\"\ncriticality = \"LOW\"\nwork = [{{ wcet = \"1 ms\", period = \"20 ms\" }}]\n\
+             [[instance]]\nname = \"server\"\ncriticality = \"{level}\"\nwork = [{{ port = \"f\", wcet = \"30 ms\" }}]\n\
+             [[instance]]\nname = \"other\"\npolicySet = \"p10\"\ncriticality = \"HIGH\"\nwork = [{{ wcet = \"1 us\", period = \"1 s\" }}]\n"
+        );
+        declared(&[10], &rest)
+    };
+    let told_high = plain(&plan, &rt("HIGH"));
+    assert!(!told_high.is_good(), "{}", told(&told_high));
+    let told_low = plain(&plan, &rt("LOW"));
+    assert!(told_low.is_good(), "{}", told(&told_low));
+}
+
+#[test]
+fn a_connection_joins_a_bounded_number_of_pairs() {
+    let ends = |providers: usize, users: usize| {
+        let list = |count: usize, port: &str| vec![format!("\"a.{port}\""); count].join(", ");
+        one_node(
+            &["a".into()],
+            &format!(
+                "[[connection]]\nname = \"c\"\nFacet = [{}]\nEventPublisher = [{}]\n",
+                list(providers, "f"),
+                list(users, "e")
+            ),
+        )
+    };
+    let rt = declared(&[], "");
+    // One finding, though each of 1000 pairs is wrong.
+    let report = plain(&ends(20, 50), &rt);
+    assert_eq!(
+        told(&report).matches("joins a.e").count(),
+        1,
+        "{}",
+        told(&report)
+    );
+    let report = plain(&ends(2_000, 2_000), &rt);
+    let told = told(&report);
+    assert!(
+        told.contains(
+            "joins 2000 ends that provide with 2000 that use, and more than 1000 pairs, the limit"
+        ),
+        "{told}"
+    );
+    assert!(!told.contains("joins a.e"), "{told}");
+}
+
+#[test]
+fn cures_list_ten_names() {
+    let names: Vec<String> = (0..2_000).map(|at| format!("instance{at}")).collect();
+    let rest: String = (0..2_000)
+        .map(|at| format!("[[instance]]\nname = \"x{at}\"\n"))
+        .collect();
+    let told = told(&plain(&one_node(&names, ""), &declared(&[], &rest)));
+    assert!(
+        told.contains("the plan has no instance \"x0\"; it has instance0, instance1"),
+        "{told}"
+    );
+    assert!(told.contains("instance9 and 1990 more"));
+    assert!(told.len() < 600_000, "{}", told.len());
+}

@@ -1,6 +1,6 @@
 //! Jobs of a plan: for each work that time releases, the tree of all that it sets going.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use oxorb_sched::time::{Nanos, SECOND, Show};
 
@@ -60,8 +60,10 @@ struct Maker<'p> {
     jobs: Vec<Job<'p>>,
     /// Ports on the way from the root to the job that is being made.
     path: Vec<End<'p>>,
+    /// Connections followed so far.
+    steps: usize,
     findings: Vec<Finding>,
-    told: std::collections::HashSet<(usize, String)>,
+    told: HashSet<(usize, String)>,
     /// By port: how often it is called in a second.
     rates: HashMap<End<'p>, f64>,
 }
@@ -86,10 +88,12 @@ impl<'p> Jobs<'p> {
             nodes: plan.nodes(),
             jobs: Vec::new(),
             path: Vec::new(),
+            steps: 0,
             findings: Vec::new(),
-            told: std::collections::HashSet::new(),
+            told: HashSet::new(),
             rates: HashMap::new(),
         };
+        let mut known = HashSet::new();
         for (at, connection) in plan.connection.iter().enumerate() {
             let ends = &connection.internal_endpoint;
             let end = |index: usize| -> End<'p> {
@@ -99,9 +103,8 @@ impl<'p> Jobs<'p> {
                 (0..ends.len()).partition(|&index| ends[index].kind.provides());
             for user in users {
                 let used = (&*ends[user].port_name, ends[user].kind);
-                let known = &mut maker.uses[end(user).0];
-                if !known.contains(&used) {
-                    known.push(used);
+                if known.insert((end(user).0, used)) {
+                    maker.uses[end(user).0].push(used);
                 }
                 let leads = maker.leads.entry(end(user)).or_default();
                 leads.extend(providers.iter().map(|&provider| (at, end(provider))));
@@ -202,6 +205,17 @@ impl<'p> Maker<'p> {
         self.job(at, attachment, work, None, period, 0);
     }
 
+    /// Says once that a limit is reached, after which no more is followed.
+    fn too_many(&mut self, place: Place, most: usize, what: &str) {
+        if self.told.insert((usize::MAX, String::new())) {
+            let what = format!("the works of the plan make more than {most} {what}, the limit");
+            self.say(
+                Finding::error(place, what)
+                    .cure("say which ports a work uses: emits = [\"ready\"], calls = [\"source\"]"),
+            );
+        }
+    }
+
     /// Makes a job and all that it sets going.
     fn job(
         &mut self,
@@ -213,17 +227,7 @@ impl<'p> Maker<'p> {
         delay: Nanos,
     ) {
         if self.jobs.len() >= Timing::MOST_JOBS {
-            if self.told.insert((usize::MAX, String::new())) {
-                let what = format!(
-                    "the works of the plan make more than {} jobs, the limit",
-                    Timing::MOST_JOBS
-                );
-                self.say(
-                    Finding::error(work.place, what)
-                        .cure("say which sources a work emits to: emits = [\"ready\"]"),
-                );
-            }
-            return;
+            return self.too_many(work.place, Timing::MOST_JOBS, "jobs");
         }
         let instance = &self.plan.instance[at];
         let own = accepts(set_of(instance, self.resources), self.resources);
@@ -248,6 +252,9 @@ impl<'p> Maker<'p> {
         let this = match part_of {
             Some((caller, _)) => {
                 let caller_job = &mut self.jobs[caller];
+                let (level, importance) = (attachment.criticality, attachment.importance);
+                caller_job.level = caller_job.level.max(level.unwrap_or(Level::Low));
+                caller_job.importance = caller_job.importance.max(importance.unwrap_or(Level::Low));
                 caller_job.wcet = caller_job.wcet.saturating_add(work.wcet.0);
                 caller_job.deadline = caller_job.deadline.min(deadline);
                 caller_job.blocking = caller_job
@@ -344,6 +351,14 @@ impl<'p> Maker<'p> {
     fn step(&mut self, connection: usize, to: End<'p>, from: usize, is_call: bool, period: Nanos) {
         let connection = &self.plan.connection[connection];
         let target = &self.plan.instance[to.0];
+        let place = self.jobs[from].place;
+        self.steps += 1;
+        if self.steps > Timing::MOST_STEPS {
+            return self.too_many(place, Timing::MOST_STEPS, "steps over connections");
+        }
+        if self.path.len() >= Timing::MOST_DEPTH {
+            return self.too_many(place, Timing::MOST_DEPTH, "steps in a row");
+        }
         *self.rates.entry(to).or_default() += SECOND as f64 / period as f64;
         if self.path.contains(&to) {
             let names = self

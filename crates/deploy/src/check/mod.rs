@@ -2,6 +2,7 @@
 
 mod assign;
 mod jobs;
+mod pairs;
 mod policies;
 mod ports;
 mod structure;

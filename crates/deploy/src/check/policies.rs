@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use crate::finding::{Finding, Place, Severity, Source};
+use super::pairs::too_many_pairs;
+use crate::finding::{Finding, Place, Severity, Source, listed};
 use crate::model::plan::{Instance, Plan};
 use crate::model::rtcad::{
     Attachment, ConnectionBands, Lane, OrbConfigs, PolicySet, PriorityModelKind, ServerResources,
@@ -336,6 +337,12 @@ impl<'c> Checked<'c> {
     }
 
     fn attachments(&mut self, plan: &Plan, resources: &ServerResources) {
+        let instances: HashSet<&str> = plan.instance.iter().map(|one| &*one.name).collect();
+        let connections: HashSet<&str> = plan.connection.iter().map(|one| &*one.name).collect();
+        let cure = format!(
+            "it has {}",
+            listed(plan.instance.iter().map(|one| &*one.name))
+        );
         let mut seen: HashMap<&str, Place> = HashMap::new();
         let mut used: HashSet<String> = HashSet::new();
         for Attachment {
@@ -353,17 +360,8 @@ impl<'c> Checked<'c> {
                     "make them one",
                 );
             }
-            if !plan.instance.iter().any(|instance| instance.name == *name) {
-                let names: Vec<&str> = plan
-                    .instance
-                    .iter()
-                    .map(|instance| &*instance.name)
-                    .collect();
-                self.wrong(
-                    *place,
-                    format!("the plan has no instance {name:?}"),
-                    &format!("it has {}", names.join(", ")),
-                );
+            if !instances.contains(&**name) {
+                self.wrong(*place, format!("the plan has no instance {name:?}"), &cure);
             }
             for TextRef { id, place } in policy_set.iter().chain(receptacle_policy) {
                 used.insert(id.clone());
@@ -390,11 +388,7 @@ impl<'c> Checked<'c> {
             }
         }
         for connection in &resources.connection {
-            if !plan
-                .connection
-                .iter()
-                .any(|known| known.name == connection.name)
-            {
+            if !connections.contains(&*connection.name) {
                 self.wrong(
                     connection.place,
                     format!("the plan has no connection {:?}", connection.name),
@@ -421,7 +415,8 @@ impl<'c> Checked<'c> {
                 .get(id)
                 .map(|instance| (*instance, accepts(set_of(instance, resources), resources)))
         };
-        for connection in &plan.connection {
+        for connection in plan.connection.iter().filter(|one| !too_many_pairs(one)) {
+            let (mut no_lane, mut no_band) = (false, false);
             let (providers, users): (Vec<_>, Vec<_>) = connection
                 .internal_endpoint
                 .iter()
@@ -448,6 +443,7 @@ impl<'c> Checked<'c> {
                     },
                 ) = (own, &theirs)
                     && !lanes.contains(&priority)
+                    && !std::mem::replace(&mut no_lane, true)
                 {
                     let what = format!(
                         "{:?} calls {:?} at priority {priority}, which takes the caller's priority and has lanes {lanes:?} only",
@@ -482,6 +478,7 @@ impl<'c> Checked<'c> {
                         .band
                         .iter()
                         .any(|band| (band.low.0..=band.high.0).contains(&priority))
+                    && !std::mem::replace(&mut no_band, true)
                 {
                     let what = format!(
                         "{:?} calls {:?} at priority {priority}, which is in no band of {:?}",

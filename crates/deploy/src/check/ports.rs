@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::finding::Finding;
+use super::pairs::too_many_pairs;
+use crate::finding::{Finding, listed};
 use crate::model::basic::{PortKind, Property};
 use crate::model::plan::{Endpoint, Implementation, Instance, Plan};
 use crate::model::value::{Basic, Type};
@@ -72,11 +73,8 @@ pub(super) fn check(plan: &Plan, components: &Components) -> Vec<Finding> {
             match found.ports.get(&end.port_name) {
                 None => {
                     let what = format!("{:?} has no port {:?}", instance.name, end.port_name);
-                    let ports: Vec<&str> = found.ports.keys().map(String::as_str).collect();
-                    findings.push(
-                        Finding::error(end.place, what)
-                            .cure(format!("it has {}", ports.join(", "))),
-                    );
+                    let ports = listed(found.ports.keys().map(String::as_str));
+                    findings.push(Finding::error(end.place, what).cure(format!("it has {ports}")));
                 }
                 Some(port) if port.kind != end.kind => {
                     let what = format!(
@@ -92,7 +90,10 @@ pub(super) fn check(plan: &Plan, components: &Components) -> Vec<Finding> {
         let (providers, users): (Vec<_>, Vec<_>) = ends
             .into_iter()
             .partition(|(_, _, port)| port.kind.provides());
-        for (user, user_name, wants) in &users {
+        if too_many_pairs(connection) {
+            continue;
+        }
+        'pairs: for (user, user_name, wants) in &users {
             for (_, provider_name, has) in &providers {
                 // A facet has to be all that the receptacle wants; an event all that the sink wants.
                 let (given, wanted) = if wants.kind.is_event() {
@@ -107,6 +108,7 @@ pub(super) fn check(plan: &Plan, components: &Components) -> Vec<Finding> {
                     );
                     findings
                         .push(Finding::error(user.place, what).cure("connect ports of one type"));
+                    break 'pairs;
                 }
             }
         }
@@ -136,10 +138,9 @@ fn type_of<'c>(
         return match components.get_key_value(&plain) {
             Some((name, found)) => Ok(Some((name, found))),
             None => {
-                let known: Vec<&str> = components.keys().map(String::as_str).collect();
+                let known = listed(components.keys().map(String::as_str));
                 let what = format!("IDL has no component {plain:?}");
-                Err(Finding::error(property.place, what)
-                    .cure(format!("it has {}", known.join(", "))))
+                Err(Finding::error(property.place, what).cure(format!("it has {known}")))
             }
         };
     }
@@ -174,15 +175,8 @@ fn attributes(instance: &Instance, type_name: &str, found: &ComponentType) -> Ve
                     "{:?} has no attribute {:?} that can be set",
                     instance.name, property.name
                 );
-                let known: Vec<&str> = found.attributes.keys().map(String::as_str).collect();
-                let cure = format!(
-                    "{type_name} has {}",
-                    if known.is_empty() {
-                        "none".into()
-                    } else {
-                        known.join(", ")
-                    }
-                );
+                let known = listed(found.attributes.keys().map(String::as_str));
+                let cure = format!("{type_name} has {known}");
                 findings.push(Finding::error(property.place, what).cure(cure));
             }
             Some(Some(wanted)) if property.value.kind != Type::Basic(*wanted) => {

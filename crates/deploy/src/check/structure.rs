@@ -1,9 +1,10 @@
 //! Structure of a plan: every instance on a node, every connection between ends that fit.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::Input;
-use crate::finding::Finding;
+use super::pairs::{MOST_PAIRS, too_many_pairs};
+use crate::finding::{Finding, listed};
 use crate::model::basic::PortKind;
 use crate::model::plan::{Connection, Endpoint, Instance, LocalityKind, Plan};
 
@@ -21,24 +22,26 @@ pub(super) fn check(input: &Input<'_>) -> Vec<Finding> {
 }
 
 fn placed(input: &Input<'_>, findings: &mut Vec<Finding>) {
-    let known: Option<HashSet<&str>> = input
+    let known: Option<BTreeSet<&str>> = input
         .domain
         .map(|domain| domain.node.iter().map(|node| &*node.name).collect());
+    let cure = known
+        .as_ref()
+        .map(|known| format!("it has {}", listed(known.iter().copied())));
     for instance in &input.plan.instance {
         let node = instance.node.as_deref().unwrap_or_default();
         if node.trim().is_empty() {
             let what = format!("instance {:?} is on no node", instance.name);
             findings.push(Finding::error(instance.place, what).cure("give it a node"));
-        } else if let Some(known) = known.as_ref().filter(|known| !known.contains(node)) {
-            let mut names: Vec<&str> = known.iter().copied().collect();
-            names.sort_unstable();
+        } else if let Some(cure) = cure
+            .as_ref()
+            .filter(|_| known.as_ref().is_some_and(|known| !known.contains(node)))
+        {
             let what = format!(
                 "instance {:?} is on node {node:?}, which the domain does not have",
                 instance.name
             );
-            findings.push(
-                Finding::error(instance.place, what).cure(format!("it has {}", names.join(", "))),
-            );
+            findings.push(Finding::error(instance.place, what).cure(cure.clone()));
         }
     }
 }
@@ -165,6 +168,18 @@ fn ends(connection: &Connection, name: &impl Fn(&Endpoint) -> String) -> Vec<Fin
             cure,
         );
     }
+    if too_many_pairs(connection) {
+        wrong(
+            format!(
+                "connection {:?} joins {} ends that provide with {} that use, and more than {MOST_PAIRS} pairs, the limit",
+                connection.name,
+                providers.len(),
+                users.len()
+            ),
+            "divide it into several connections",
+        );
+        return findings;
+    }
     for (provider, user) in providers
         .iter()
         .flat_map(|&one| users.iter().map(move |&other| (one, other)))
@@ -183,6 +198,7 @@ fn ends(connection: &Connection, name: &impl Fn(&Endpoint) -> String) -> Vec<Fin
             );
             let cure = "receptacles go with facets, sources of events with consumers, extended ports with mirrors";
             findings.push(Finding::error(user.place, what).cure(cure));
+            break;
         }
     }
     findings

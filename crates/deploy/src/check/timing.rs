@@ -4,9 +4,11 @@
 //! The steps of a chain that follow one another on a node are analysed as one piece of work at the least of their priorities:
 //! before a step, all those before it have run, and whatever else runs meanwhile is at least as urgent. Other transactions
 //! interfere as often as their periods and jitter allow (Tindell and Clark); the rest of the own one does once, as long as all
-//! of it is done before its next release. What takes longer than its period has no bound here. Jobs of one priority wait for
-//! each other. All of it is safe: what is proved here holds; what is not may still hold.
+//! of it is done before its next release. What takes longer than its period has no bound here, and neither has what such a
+//! job may delay of its own transaction. Jobs of one priority wait for each other. Events are handed over when the work that
+//! emits them ends, and their senders wait for nothing.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use oxorb_sched::analysis::{self, Verdict};
@@ -60,6 +62,12 @@ pub struct Timing {
 impl Timing {
     /// Jobs that are analysed at most.
     pub const MOST_JOBS: usize = 1_000;
+
+    /// Steps over connections that are followed at most, calls that are a part of their caller included.
+    pub const MOST_STEPS: usize = 10_000;
+
+    /// Connections in a row that are followed at most.
+    pub const MOST_DEPTH: usize = 256;
 
     /// Reports whether every critical deadline is proved.
     pub fn is_safe(&self) -> bool {
@@ -286,11 +294,34 @@ pub(super) fn analyse(jobs: &Jobs<'_>) -> Timing {
             states[at].response = response.filter(|&response| is_known && response <= job.period);
             verdicts[at] = verdict;
         }
+        overrun(all, &segments, &shape, &mut states);
         if states == before {
             break;
         }
     }
     report(jobs, &states, &verdicts)
+}
+
+/// Takes the bound from all of a chain that its own overrun may delay: a job that may still run when its chain is released
+/// anew stands before whatever of the chain is on that node and no more urgent, which was bounded as if it came once.
+fn overrun(all: &[Job<'_>], segments: &[Segment], shape: &Shape, states: &mut [State]) {
+    let mut most: HashMap<(usize, usize), Option<i16>> = HashMap::new();
+    for (at, job) in all.iter().enumerate() {
+        if states[at].response.is_none() {
+            let known = most.entry((shape.root[at], job.node));
+            known
+                .and_modify(|known| *known = (*known).max(job.priority))
+                .or_insert(job.priority);
+        }
+    }
+    for (at, job) in all.iter().enumerate() {
+        if most
+            .get(&(shape.root[at], job.node))
+            .is_some_and(|late| segments[at].priority <= *late)
+        {
+            states[at].response = None;
+        }
+    }
 }
 
 /// Returns what competes with a segment, and the segment itself as the last and least urgent task; `None` if something that
@@ -351,7 +382,7 @@ fn report(jobs: &Jobs<'_>, states: &[State], verdicts: &[Option<(TaskSet, Verdic
         steps.reverse();
         let because = verdicts[at]
             .as_ref()
-            .filter(|(_, verdict)| verdict.response.is_some());
+            .filter(|(_, verdict)| verdict.response.is_some() && states[at].response.is_some());
         Chain {
             steps,
             node: jobs

@@ -442,9 +442,23 @@ mod tests {
 
     #[test]
     fn a_broken_connection_is_an_error_and_no_signal() {
-        // SAFETY: sets a disposition that no other thread of this test binary depends on. Rust
-        // programs ignore the signal, but OxORB may be loaded into one that does not.
-        unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
+        // Rust programs ignore the signal, but OxORB may be loaded into one that does not. A blocked signal stays pending,
+        // ignored or not; and the mask is this thread's alone, where a disposition would be every test's.
+        // SAFETY: both functions write to sets that live here.
+        let pending = || unsafe {
+            let mut set = std::mem::zeroed();
+            assert_eq!(libc::sigpending(&raw mut set), 0);
+            libc::sigismember(&raw const set, libc::SIGPIPE) == 1
+        };
+        // SAFETY: as above; no null pointer but the one that stands for no old mask.
+        unsafe {
+            let mut set = std::mem::zeroed();
+            libc::sigemptyset(&raw mut set);
+            libc::sigaddset(&raw mut set, libc::SIGPIPE);
+            let blocked =
+                libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut());
+            assert_eq!(blocked, 0);
+        }
         let (here, there) = UnixStream::pair().unwrap();
         drop(there);
         let one = IoSlice::new(b"x");
@@ -452,6 +466,12 @@ mod tests {
             let error = send(&here, slices).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
         }
+        assert!(!pending());
+        let error = rustix::io::write(&here, b"x").unwrap_err();
+        assert!(
+            error == Errno::PIPE && pending(),
+            "the signal of others is seen"
+        );
     }
 
     #[test]

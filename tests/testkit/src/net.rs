@@ -2,12 +2,13 @@
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
 use rustix::io::Errno;
 use rustix::net::{
-    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, ipproto, socket_with,
+    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, ipproto, listen,
+    socket_with,
 };
 
 /// A TCP port of the IPv4 loopback address on which nobody listens now.
@@ -48,6 +49,14 @@ pub fn reset(stream: TcpStream) -> io::Result<()> {
     rustix::net::sockopt::set_socket_linger(&stream, Some(std::time::Duration::ZERO))?;
     drop(stream);
     Ok(())
+}
+
+/// Shortens the queue of a listening socket to a handful of connections: [`fill`] takes thousands of descriptors else.
+///
+/// # Errors
+/// As the system gives them.
+pub fn shorten(listener: impl AsFd) -> io::Result<()> {
+    Ok(listen(listener, 4)?)
 }
 
 /// Connects to the UNIX socket at `path` until the queue of its listener is full, and returns the

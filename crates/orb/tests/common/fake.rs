@@ -250,6 +250,7 @@ impl BlackHole {
         }
         let Place { address, .. } = free_place();
         let listener = UnixListener::bind(address.place()).unwrap();
+        oxorb_testkit::net::shorten(&listener).unwrap();
         let queued = oxorb_testkit::net::fill(address.place().as_ref()).unwrap();
         BlackHole {
             address,

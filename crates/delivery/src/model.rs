@@ -96,9 +96,12 @@ impl Sink<u64> for Notes {
     }
 }
 
+/// Turns that threads take in their order: place of the lane, and outlet.
+type Taken = Arc<Mutex<Receiver<(usize, Arc<Shared<u64>>)>>>;
+
 struct World {
     outlet: Arc<Shared<u64>>,
-    turns: Arc<Mutex<Receiver<(usize, Arc<Shared<u64>>)>>>,
+    turns: Taken,
     reactive: bool,
     over: Arc<Mutex<bool>>,
     sink: Option<Arc<Notes>>,

@@ -16,10 +16,11 @@ use crate::time::Nanos;
 const MOST_WORK: u128 = 5_000_000;
 
 /// Relative key of a task's jobs: the smaller one goes first.
-fn key(task: &Task) -> Nanos {
+fn key(task: &Task) -> i128 {
     match task.dispatching {
-        Dispatching::Laxity => task.deadline.saturating_sub(task.part()),
-        _ => task.deadline,
+        // Below 0 where the job cannot be in time even alone: its later jobs go all the sooner.
+        Dispatching::Laxity => i128::from(task.deadline) - i128::from(task.part()),
+        _ => i128::from(task.deadline),
     }
 }
 
@@ -189,7 +190,7 @@ fn arrivals(tasks: &[Task], peers: &[usize], at: usize, busy: Nanos) -> Vec<i128
     for &place in peers {
         let other = &tasks[place];
         let period = i128::from(other.period);
-        let mut due = i128::from(key(other)) - i128::from(other.late()) - i128::from(key(own));
+        let mut due = key(other) - i128::from(other.late()) - key(own);
         if due < first {
             due += (first - due + period - 1) / period * period;
         }
@@ -205,7 +206,7 @@ fn arrivals(tasks: &[Task], peers: &[usize], at: usize, busy: Nanos) -> Vec<i128
 
 /// Jobs of a peer whose key is no later than that of the own job with this arrival.
 fn before(peer: &Task, own: &Task, arrival: i128) -> u64 {
-    let later = arrival + i128::from(key(own)) - i128::from(key(peer)) + i128::from(peer.late());
+    let later = arrival + key(own) - key(peer) + i128::from(peer.late());
     match later {
         ..0 => 0,
         later => u64::try_from(later / i128::from(peer.period) + 1).unwrap_or(u64::MAX),

@@ -54,6 +54,7 @@ impl Archive {
             );
             return Err(Error::plain(what));
         }
+        unrepeated(octets, &zip)?;
         let mut archive = Archive::default();
         let mut left = limits.octets;
         for at in 0..zip.len() {
@@ -76,9 +77,7 @@ impl Archive {
                     limits.octets
                 ))
             })?;
-            if archive.files.insert(name.clone(), content).is_some() {
-                return Err(Error::plain(format!("entry {name:?} is there twice")));
-            }
+            archive.files.insert(name, content);
         }
         Ok(archive)
     }
@@ -152,6 +151,28 @@ impl Archive {
     }
 }
 
+/// Refuses two entries of one path, of which the reader keeps one: the archive's end tells how many there are.
+fn unrepeated(octets: &[u8], zip: &ZipArchive<Cursor<&[u8]>>) -> Result<(), Error> {
+    const SIGNATURE: &[u8] = b"PK\x05\x06";
+    const LENGTH: usize = 22;
+    let start = octets.len().checked_sub(LENGTH + zip.comment().len());
+    let end = start.and_then(|start| octets.get(start..start + LENGTH));
+    let Some(end) = end.filter(|end| end.starts_with(SIGNATURE)) else {
+        return Err(Error::plain(
+            "no archive that can be read: there is something after its end",
+        ));
+    };
+    let said = usize::from(u16::from_le_bytes([end[10], end[11]]));
+    if said != zip.len() {
+        let what = format!(
+            "the archive says that it has {said} entries, and has {} paths: one is there twice",
+            zip.len()
+        );
+        return Err(Error::plain(what));
+    }
+    Ok(())
+}
+
 /// Reports whether a path stays within an archive on every system.
 fn is_inside(path: &str) -> bool {
     let is_plain = |part: &str| !part.is_empty() && part != "." && part != "..";
@@ -221,6 +242,20 @@ mod tests {
         let bomb = vec![0; 1_000_000];
         assert!(refused(&packed(&[("a", &bomb)]), &small).contains("more than 1000 octets"));
         assert!(refused(b"PK\x03\x04 and nothing", &usual).contains("no archive that can be read"));
+        let mut twice = packed(&[("first.cpd", b"<x/>"), ("other.cpd", b"<y/>")]);
+        for at in 0..twice.len() - 9 {
+            if &twice[at..at + 9] == b"other.cpd" {
+                twice[at..at + 9].copy_from_slice(b"first.cpd");
+            }
+        }
+        let told = refused(&twice, &usual);
+        assert!(
+            told.contains("2 entries, and has 1 paths: one is there twice"),
+            "{told}"
+        );
+        let mut longer = packed(&[("a.cpd", b"<x/>")]);
+        longer.extend([0; 30]);
+        assert!(refused(&longer, &usual).contains("no archive that can be read"));
         let good = packed(&[("a.cpd", b"<x/>")]);
         for end in 0..good.len() {
             let _ = Archive::read(&good[..end], &usual);

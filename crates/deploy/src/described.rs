@@ -207,8 +207,8 @@ pub struct Id(pub String);
 
 impl Item for Id {
     fn read(element: &Element) -> Result<Id, Error> {
-        let id = plain(element)?;
-        match id.trim().is_empty() {
+        let id = plain(element)?.trim();
+        match id.is_empty() {
             true => Err(Error::at(element.place, "an id is not empty")),
             false => Ok(Id(id.to_owned())),
         }
@@ -221,7 +221,7 @@ impl Item for Id {
     fn missing(_: &str, within: &Element) -> Result<Id, Error> {
         let name = within.child("name").map(|name| name.text.clone());
         match name {
-            Some(name) if !name.trim().is_empty() => Ok(Id(name)),
+            Some(name) if !name.trim().is_empty() => Ok(Id(name.trim().to_owned())),
             _ => Err(Error::at(
                 within.place,
                 format!("<{}> has neither an id nor a name", within.name),
@@ -253,7 +253,7 @@ impl Item for Ref {
     fn read(element: &Element) -> Result<Ref, Error> {
         let id = match element.children.as_slice() {
             [] => element.text.trim(),
-            [idref] if idref.name == "idref" => plain(idref)?,
+            [idref] if idref.name == "idref" => plain(idref)?.trim(),
             [child, ..] => {
                 let what = format!(
                     "<{}> is a reference by idref, and has no <{}>",

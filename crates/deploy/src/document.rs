@@ -177,13 +177,13 @@ impl Document {
     /// Writes a document, which [`read`](Self::read) reads as an equal one.
     ///
     /// # Errors
-    /// Text with characters that XML cannot hold.
+    /// Text with characters that XML cannot hold; tables deeper than readers of TOML go.
     pub fn write(&self, format: Format) -> Result<String, Error> {
         let root = self.element();
         let found = KINDS.iter().find(|(name, _)| *name == root.name);
         let (name, tag) = found.copied().unwrap_or_default();
         match format {
-            Format::Toml => Ok(text::write(&root, name)),
+            Format::Toml => text::write(&root, name),
             Format::Xml => match self {
                 Document::Resources(_) => xml::write(&root, tag, CIAO, false),
                 _ => xml::write(&root, tag, OMG, true),

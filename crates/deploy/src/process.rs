@@ -9,7 +9,8 @@ use crate::model::plan::{LocalityKind, Plan};
 pub struct Process {
     /// Node.
     pub node: String,
-    /// Name, of which a node has one: `main`, `shared-N` for the N-th constraint, or the instance.
+    /// Name, of which a node has one: `main`, `shared-N` for the N-th constraint, or the instance, after `instance-` where its
+    /// name could be taken for one of those.
     pub name: String,
     /// Indices of instances in the plan, in its order.
     pub instances: Vec<usize>,
@@ -42,7 +43,7 @@ pub fn processes(plan: &Plan) -> Vec<Process> {
         let id = instance.id.0.as_str();
         let name = match (group.get(id), alone.contains_key(id)) {
             (Some(constraint), _) => format!("shared-{}", constraint + 1),
-            (None, true) => instance.name.clone(),
+            (None, true) => alone_name(&instance.name),
             (None, false) => "main".to_owned(),
         };
         let place = *known
@@ -58,6 +59,18 @@ pub fn processes(plan: &Plan) -> Vec<Process> {
         found[place].instances.push(at);
     }
     found
+}
+
+/// Name of the process of an instance that shares it with none.
+fn alone_name(instance: &str) -> String {
+    let is_taken = instance == "main"
+        || ["shared-", "instance-"]
+            .iter()
+            .any(|prefix| instance.starts_with(prefix));
+    match is_taken {
+        true => format!("instance-{instance}"),
+        false => instance.to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -97,5 +110,33 @@ mod tests {
             found,
             wanted.map(|(name, instances)| (name.to_owned(), instances))
         );
+    }
+
+    #[test]
+    fn names_of_instances_are_told_from_those_of_processes() {
+        let names = ["main", "shared-1", "instance-main", "a", "b"];
+        let instances = names.map(|name| {
+            format!("[[instance]]\nname = {name:?}\nnode = \"n\"\nimplementation = \"I\"\n")
+        });
+        let text = format!(
+            "[[implementation]]\nname = \"I\"\n{}\
+             [[localityConstraint]]\nconstraint = \"SameProcess\"\nconstrainedInstance = [\"a\"]\n\
+             [[localityConstraint]]\nconstraint = \"DifferentProcess\"\n\
+             constrainedInstance = [\"main\", \"shared-1\", \"instance-main\"]\n",
+            instances.concat()
+        );
+        let plan = Document::read(&text, Format::Toml, &Limits::default())
+            .unwrap()
+            .into_plan()
+            .unwrap();
+        let found: Vec<String> = processes(&plan).into_iter().map(|one| one.name).collect();
+        let wanted = [
+            "instance-main",
+            "instance-shared-1",
+            "instance-instance-main",
+            "shared-1",
+            "main",
+        ];
+        assert_eq!(found, wanted);
     }
 }

@@ -389,3 +389,106 @@ fn ends_of_lines_are_those_of_xml_1_0() {
     let plan = plan.unwrap().into_plan().unwrap();
     assert_eq!(plan.instance[0].source, ["a\nb\nc\u{2028}d\u{85}e\n\r"]);
 }
+
+#[test]
+fn an_element_has_a_bounded_number_of_attributes() {
+    let text = |count: usize| {
+        let attributes: String = (0..count).map(|at| format!(" xmlns:a{at}=\"\"")).collect();
+        format!("<Deployment:DeploymentPlan\n{attributes}/>")
+    };
+    assert!(parse(&text(64), Format::Xml).is_ok());
+    for count in [65, 50_000] {
+        let told = refused(&text(count), Format::Xml);
+        assert_eq!(
+            told,
+            "1:1: error: <DeploymentPlan> has more than 64 attributes, the limit"
+        );
+    }
+}
+
+#[test]
+fn ids_lose_outer_spaces_on_both_sides() {
+    let xml = "<Deployment:DeploymentPlan xmlns:xmi=\"http://www.omg.org/XMI\"><implementation xmi:id=\" I\"><name>n</name>\
+        </implementation><instance xmi:id=\"x\"><name>x</name><node>n</node><implementation xmi:idref=\"I \"/></instance>\
+        </Deployment:DeploymentPlan>";
+    let first = parse(xml, Format::Xml).unwrap();
+    let toml = first.write(Format::Toml).unwrap();
+    assert_eq!(parse(&toml, Format::Toml).unwrap(), first, "{toml}");
+    let spaced = "[[implementation]]\nname = \" I\"\n[[instance]]\nname = \"x\"\nnode = \"n\"\nimplementation = \" I\"\n";
+    let first = parse(spaced, Format::Toml).unwrap();
+    for format in [Format::Xml, Format::Toml] {
+        let text = first.write(format).unwrap();
+        assert_eq!(parse(&text, format).unwrap(), first, "{text}");
+    }
+}
+
+#[test]
+fn a_value_has_one_type_one_value_and_no_text() {
+    let text = |inside: &str| {
+        format!(
+            "<Deployment:DeploymentPlan><infoProperty><name>a</name>\n<value>{inside}</value></infoProperty></Deployment:DeploymentPlan>"
+        )
+    };
+    let kind = "<type><kind>tk_long</kind></type>";
+    let value = "<value><long>1</long></value>";
+    assert!(parse(&text(&format!("{kind}{value}")), Format::Xml).is_ok());
+    for (inside, wanted) in [
+        (
+            format!("JUNK{kind}{value}"),
+            "2:1: error: <value> has the text \"JUNK\" beside <type> and <value>",
+        ),
+        (
+            format!("{kind}{value}{value}"),
+            "2:70: error: <value> has a second <value>",
+        ),
+        (
+            format!("{kind}{kind}{value}"),
+            "2:41: error: <value> has a second <type>",
+        ),
+    ] {
+        assert_eq!(refused(&text(&inside), Format::Xml), wanted);
+    }
+}
+
+#[test]
+fn rates_are_written_as_periods() {
+    let text = "document = \"ServerResources\"\n[[instance]]\nname = \"a\"\n\
+        work = [{ port = \"u\", wcet = \"1 ms\", leastRate = \"3 Hz\" }]\n";
+    let first = parse(text, Format::Toml).unwrap();
+    let written = first.write(Format::Toml).unwrap();
+    assert!(
+        written.contains("leastRate = \"333333333 ns\""),
+        "{written}"
+    );
+    assert_eq!(parse(&written, Format::Toml).unwrap(), first);
+}
+
+#[test]
+fn what_toml_cannot_nest_is_refused_when_it_is_written() {
+    let nested = |depth: usize| {
+        let open = "<label>y</label><specializedConfig>".repeat(depth);
+        let close = "</specializedConfig><specializedConfig><label>z</label></specializedConfig>"
+            .repeat(depth);
+        let xml = format!(
+            "<Deployment:PackageConfiguration>{open}<label>z</label>{close}</Deployment:PackageConfiguration>"
+        );
+        parse(&xml, Format::Xml).unwrap_or_else(|error| panic!("{depth}: {error}"))
+    };
+    let mut refusals = 0;
+    for depth in 1..46 {
+        let document = nested(depth);
+        match document.write(Format::Toml) {
+            Ok(text) => assert_eq!(parse(&text, Format::Toml).unwrap(), document, "{depth}"),
+            Err(error) => {
+                refusals += 1;
+                let told = error.to_string();
+                assert!(
+                    told.starts_with("error: TOML cannot hold this document: ")
+                        && told.ends_with("; write it as XML"),
+                    "{told}"
+                );
+            }
+        }
+    }
+    assert!(refusals > 0, "the reader of TOML takes any depth");
+}

@@ -14,6 +14,7 @@ use crate::model::plan::Plan;
 use crate::model::rtcad::ServerResources;
 
 pub use assign::{Assigned, assign};
+pub use policies::set_of;
 pub use ports::{ComponentType, Components, Port};
 pub use timing::{Chain, Timing};
 

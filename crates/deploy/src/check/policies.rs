@@ -34,10 +34,7 @@ pub(super) fn check(plan: &Plan, resources: &ServerResources) -> Vec<Finding> {
 }
 
 /// Returns the policy set of an instance: that of its attachment, else that of its deployed resource.
-pub(super) fn set_of<'r>(
-    instance: &Instance,
-    resources: &'r ServerResources,
-) -> Option<&'r PolicySet> {
+pub fn set_of<'r>(instance: &Instance, resources: &'r ServerResources) -> Option<&'r PolicySet> {
     let attached = resources
         .attachment(&instance.name)
         .and_then(|attachment| attachment.policy_set.as_ref());

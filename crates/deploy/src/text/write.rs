@@ -2,19 +2,32 @@
 
 use std::fmt::Write as _;
 
+use toml::de::DeTable;
+
 use super::{KIND, PLAN, PROPERTIES};
 use crate::element::{Element, Look};
+use crate::finding::Error;
 use crate::model::basic::PortKind;
 use crate::model::value::Basic;
 
 /// Writes a document of a kind.
-pub(crate) fn write(root: &Element, kind: &str) -> String {
+///
+/// # Errors
+/// Tables within tables beyond what the reader of TOML takes.
+pub(crate) fn write(root: &Element, kind: &str) -> Result<String, Error> {
     let mut out = String::new();
     if kind != PLAN {
         let _ = writeln!(out, "{KIND} = {}", quoted(kind));
     }
     table(root, "", &mut out);
-    out
+    // The reader alone knows how deep it goes.
+    match DeTable::parse(&out) {
+        Ok(_) => Ok(out),
+        Err(error) => Err(Error::plain(format!(
+            "TOML cannot hold this document: {}; write it as XML",
+            error.message().replace('\n', ", ")
+        ))),
+    }
 }
 
 /// Tables of which there is one at most.

@@ -8,6 +8,9 @@ use quick_xml::events::{BytesStart, Event};
 use crate::element::{Element, Limits};
 use crate::finding::{Error, Place};
 
+/// Attributes that one element may have.
+const MOST_ATTRIBUTES: usize = 64;
+
 /// Reads a document. Its root keeps its name without the prefix.
 pub(crate) fn read(text: &str, limits: &Limits) -> Result<Element, Error> {
     limits.admit(text)?;
@@ -152,7 +155,13 @@ impl Tree<'_> {
             .count(&mut self.seen, self.open.len() + 1, place)?;
         let name = utf8(start.local_name().as_ref(), place)?;
         let mut element = Element::new(&name).at(place);
-        for attribute in start.attributes() {
+        for (at, attribute) in start.attributes().enumerate() {
+            // Each is compared with those before it.
+            if at >= MOST_ATTRIBUTES {
+                let what =
+                    format!("<{name}> has more than {MOST_ATTRIBUTES} attributes, the limit");
+                return Err(Error::at(place, what));
+            }
             let attribute = attribute.map_err(|error| wrong(place, error))?;
             self.limits
                 .count(&mut self.seen, self.open.len() + 2, place)?;

@@ -235,6 +235,21 @@ impl Item for Any {
                 ),
             ));
         }
+        for name in ["type", "value"] {
+            let mut all = element.children.iter().filter(|child| child.name == name);
+            if let Some(second) = all.nth(1) {
+                let what = format!("<{}> has a second <{name}>", element.name);
+                return Err(Error::at(second.place, what));
+            }
+        }
+        if !element.text.trim().is_empty() {
+            let text = clip(element.text.trim());
+            let what = format!(
+                "<{}> has the text {text:?} beside <type> and <value>",
+                element.name
+            );
+            return Err(Error::at(element.place, what));
+        }
         let data = match (&kind, element.child("value")) {
             (Type::Null, None) => Data::Null,
             _ => read_data(part("value")?, &kind)?,

@@ -357,3 +357,96 @@ fn manifests_of_kubernetes_fit_their_schema() {
     let container = &read(&[])["items"][1]["spec"]["template"]["spec"]["containers"][0];
     assert!(container.get("securityContext").is_none());
 }
+
+/// A plan with a process for each of two instances whose names, cut short, are the same.
+fn long_names(label: &str) -> String {
+    let node = "a-node-with-a-name-that-is-rather-long-1";
+    let names = [
+        "one-display-of-the-port-side-number-1",
+        "one-display-of-the-port-side-number-2",
+    ];
+    let instances = names.map(|name| {
+        format!("[[instance]]\nname = {name:?}\nnode = {node:?}\nimplementation = \"I\"\n")
+    });
+    format!(
+        "label = {label:?}\n[[implementation]]\nname = \"I\"\n{}\
+         [[localityConstraint]]\nconstraint = \"DifferentProcess\"\nconstrainedInstance = {names:?}\n",
+        instances.concat()
+    )
+}
+
+#[test]
+fn long_names_of_kubernetes_stay_different() {
+    let folder = Folder::new("deploy-names");
+    let mut all = std::collections::BTreeSet::new();
+    for label in ["day", "night"] {
+        let file = folder.file("plan.toml", &long_names(label));
+        let args: &[&str] = &["emit", "kubernetes", &file, "--image", "display:1"];
+        let list: Value = serde_json::from_str(&good(&[args, COMMAND].concat())).unwrap();
+        let items = list["items"].as_array().unwrap();
+        assert_eq!(items.len(), 3);
+        for item in items {
+            assert!(is_name(&item["metadata"]["name"]), "{item}");
+            all.insert(item["metadata"]["name"].to_string());
+        }
+        items[1..].iter().for_each(valid);
+    }
+    assert_eq!(all.len(), 6, "{all:?}");
+}
+
+#[test]
+fn policies_that_a_plan_itself_names_are_privileges() {
+    let args: &[&str] = &[
+        "emit",
+        "kubernetes",
+        "ciao.cdp",
+        "--rt",
+        "harbour.csr",
+        "--image",
+        "harbour:1",
+    ];
+    let list: Value = serde_json::from_str(&good(&[args, COMMAND].concat())).unwrap();
+    let items = list["items"].as_array().unwrap();
+    let is_privileged = |item: &&Value| {
+        let container = &item["spec"]["template"]["spec"]["containers"][0];
+        container["securityContext"]["capabilities"]["add"][0] == "SYS_NICE"
+    };
+    assert!(items[1..].iter().any(|item| is_privileged(&item)), "{list}");
+}
+
+#[test]
+fn an_older_systemd_checks_units_too() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let folder = Folder::new("deploy-old-systemd");
+    let old = folder.file(
+        "systemd-analyze",
+        "#!/bin/sh\nfor word; do case $word in --recursive-errors*)\n\
+         echo \"systemd-analyze: unrecognized option '$word'\" >&2; exit 1;; esac; done\n\
+         case \"$*\" in *bad*) echo 'bad unit' >&2; exit 1;; esac\n",
+    );
+    std::fs::set_permissions(&old, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let emit = |out: &str| {
+        let args = ["deploy", "emit", "systemd", "collision.toml", "--out", out];
+        Command::new(env!("CARGO_BIN_EXE_oxorb"))
+            .args(args)
+            .args(COMMAND)
+            .current_dir(PLANS)
+            .env("PATH", format!("{}:/usr/bin:/bin", folder.path("")))
+            .stdin(Stdio::null())
+            .output()
+            .unwrap()
+    };
+    let output = emit(&folder.path("units"));
+    let told = text(&output.stdout) + &text(&output.stderr);
+    assert!(
+        told.contains("cockpit: 2 units, checked by systemd-analyze"),
+        "{told}"
+    );
+    let output = emit(&folder.path("bad"));
+    let told = text(&output.stdout) + &text(&output.stderr);
+    assert!(
+        !output.status.success() && told.contains("refuses the units: bad unit"),
+        "{told}"
+    );
+}

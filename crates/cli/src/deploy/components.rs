@@ -74,7 +74,8 @@ fn add(
                         model,
                         &ports.exports,
                         &format!("{name}_"),
-                        *mirror != is_mirror,
+                        // As generated code has it: a port type within a mirror port is not turned round once more.
+                        *mirror,
                         into,
                     );
                 }

@@ -1,5 +1,7 @@
 //! Manifests of Kubernetes, as one list in JSON, which `kubectl apply -f` takes as it takes YAML.
 
+use std::collections::HashSet;
+
 use oxorb_deploy::{Document, Format, Process};
 use serde_json::{Value, json};
 
@@ -38,7 +40,15 @@ pub(super) fn run(args: &Args) -> Done {
         "metadata": {"name": config(&loaded), "labels": labels(&loaded, None)},
         "data": {"plan.toml": text},
     })];
+    let mut names = HashSet::new();
     for process in &loaded.processes {
+        let name = object(&loaded, process);
+        if !names.insert(name.clone()) {
+            return Err(because(format!(
+                "process {:?} on node {:?} would be Deployment {name:?}, and another is: rename the instance or the node",
+                process.name, process.node
+            )));
+        }
         items.push(deployment(args, &loaded, process)?);
     }
     print_json(&json!({"apiVersion": "v1", "kind": "List", "items": items}))
@@ -48,13 +58,23 @@ fn config(loaded: &Loaded) -> String {
     short(&format!("oxorb-{}", loaded.name))
 }
 
-/// At most 63 characters, the limit of names.
+/// At most 63 characters, the limit of names: what is longer ends with a hash of all of it (FNV-1a).
 fn short(name: &str) -> String {
-    name.chars()
-        .take(63)
-        .collect::<String>()
-        .trim_end_matches('-')
-        .to_owned()
+    const MOST: usize = 63;
+    if name.len() <= MOST {
+        return name.to_owned();
+    }
+    let hash = name.bytes().fold(0x811c_9dc5_u32, |hash, octet| {
+        (hash ^ u32::from(octet)).wrapping_mul(0x0100_0193)
+    });
+    let kept: String = name.chars().take(MOST - 9).collect();
+    format!("{}-{hash:08x}", kept.trim_end_matches('-'))
+}
+
+/// Name of the Deployment of a process: plans share a namespace, and nodes have processes of the same name.
+fn object(loaded: &Loaded, process: &Process) -> String {
+    let (node, name) = (slug(&process.node), slug(&process.name));
+    short(&format!("oxorb-{}-{node}-{name}", loaded.name))
 }
 
 fn labels(loaded: &Loaded, process: Option<&Process>) -> Value {
@@ -86,13 +106,11 @@ fn deployment(args: &Args, loaded: &Loaded, process: &Process) -> Result<Value, 
             json!({"requests": {"memory": args.memory}, "limits": {"memory": args.memory}});
     }
     let labels = labels(loaded, Some(process));
-    let name = format!("oxorb-{}-{}", slug(&process.node), slug(&process.name));
-    // A plan of several nodes may have processes of the same name on each.
     Ok(json!({
         "apiVersion": "apps/v1",
         "kind": "Deployment",
         "metadata": {
-            "name": short(&name),
+            "name": object(loaded, process),
             "labels": labels,
             "annotations": {"oxorb/instances": loaded.instances(process)},
         },

@@ -5,6 +5,7 @@ mod systemd;
 
 use std::path::PathBuf;
 
+use oxorb_deploy::check::set_of;
 use oxorb_deploy::plan::Plan;
 use oxorb_deploy::rtcad::ServerResources;
 use oxorb_deploy::{Process, processes};
@@ -153,10 +154,7 @@ impl Loaded {
         let Some(resources) = &self.resources else {
             return false;
         };
-        let has_policy = |&at: &usize| {
-            let attachment = resources.attachment(&self.plan.instance[at].name);
-            attachment.is_some_and(|attachment| attachment.policy_set.is_some())
-        };
+        let has_policy = |&at: &usize| set_of(&self.plan.instance[at], resources).is_some();
         process.instances.iter().any(has_policy)
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use oxorb_deploy::Process;
 
@@ -138,13 +138,20 @@ fn verify(folder: &Path) -> Result<String, Failed> {
             units.push(path);
         }
     }
-    let mut command = Command::new("systemd-analyze");
-    command
-        .arg("verify")
-        .args(["--man=no", "--recursive-errors=no"])
-        .args(&units)
-        .stdin(Stdio::null());
-    match command.output() {
+    let analyse = |more: &[&str]| {
+        Command::new("systemd-analyze")
+            .args(["verify", "--man=no"])
+            .args(more)
+            .args(&units)
+            .stdin(Stdio::null())
+            .output()
+    };
+    let mut found = analyse(&["--recursive-errors=no"]);
+    // The option is new in systemd 250.
+    if found.as_ref().is_ok_and(is_unknown_option) {
+        found = analyse(&[]);
+    }
+    match found {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(format!(
             "{} units, NOT CHECKED: systemd-analyze is not installed here",
             units.len()
@@ -159,4 +166,8 @@ fn verify(folder: &Path) -> Result<String, Failed> {
             String::from_utf8_lossy(&done.stderr).trim()
         ))),
     }
+}
+
+fn is_unknown_option(done: &Output) -> bool {
+    !done.status.success() && String::from_utf8_lossy(&done.stderr).contains("unrecognized option")
 }

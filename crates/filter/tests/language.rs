@@ -385,6 +385,7 @@ fn errors_tell_the_place_and_the_reason() {
         ("3 ~ 'a'", 0, "~ needs a string and never accepts a number"),
         ("a / 0 == 1", 4, "division by zero"),
         ("1 + 2", 0, "the result is a number and never a boolean"),
+        ("$a. == 1", 4, "the name or position of a member"),
         ("'a'", 0, "the result is a string and never a boolean"),
     ];
     for (constraint, at, what) in table {

@@ -29,7 +29,7 @@ impl<'t> Parser<'t> {
                 Token::Symbol(".") => {
                     self.take_in()?;
                     // `$.` alone is the whole.
-                    if steps.is_empty() && !self.starts_dot()? {
+                    if steps.is_empty() && matches!(root, Root::Whole) && !self.starts_dot()? {
                         break;
                     }
                     self.dot()?

@@ -76,6 +76,15 @@ impl Process {
     /// If none comes within `limit`, or the process ends first: shows all it wrote.
     #[track_caller]
     pub fn wait_for_line(&mut self, pattern: &str, limit: Duration) -> String {
+        self.wait_for_any(&[pattern], limit)
+    }
+
+    /// Waits for the next line that contains one of `patterns`, as [`wait_for_line`](Self::wait_for_line) does.
+    ///
+    /// # Panics
+    /// If none comes within `limit`, or the process ends first: shows all it wrote.
+    #[track_caller]
+    pub fn wait_for_any(&mut self, patterns: &[&str], limit: Duration) -> String {
         let end = Instant::now() + limit;
         loop {
             match self
@@ -85,15 +94,15 @@ impl Process {
                 Ok(line) => {
                     self.seen.push(line);
                     let text = &self.seen[self.seen.len() - 1].text;
-                    if text.contains(pattern) {
+                    if patterns.iter().any(|pattern| text.contains(pattern)) {
                         return text.clone();
                     }
                 }
                 Err(RecvTimeoutError::Timeout) => {
-                    self.fail(format_args!("wrote no {pattern:?} within {limit:?}"))
+                    self.fail(format_args!("wrote none of {patterns:?} within {limit:?}"))
                 }
                 Err(RecvTimeoutError::Disconnected) => {
-                    self.fail(format_args!("ended without writing {pattern:?}"))
+                    self.fail(format_args!("ended without writing {patterns:?}"))
                 }
             }
         }

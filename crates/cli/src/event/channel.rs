@@ -118,8 +118,11 @@ impl Channel {
             .map_err(|why| self.failed(why))?;
         let proxy = consumers.ok_or_else(nil)?.obtain_push_supplier();
         let proxy = proxy.map_err(|why| self.failed(why))?.ok_or_else(nil)?;
-        let connected = proxy.connect_push_consumer(Some(consumer), &qos);
-        connected.map_err(|why| self.failed(why))?;
+        if let Err(why) = proxy.connect_push_consumer(Some(consumer), &qos) {
+            // The channel may have done it without an answer in time: another attempt would bring events twice.
+            let _ = proxy.disconnect_push_supplier();
+            return Err(self.failed(why));
+        }
         Ok(proxy)
     }
 

@@ -98,6 +98,7 @@ impl Wanted {
             to,
             missed: missed.clone(),
             ended: ended.clone(),
+            stopped: stopped.clone(),
         };
         let consumer: PushConsumerRef = orb.root_poa().activate(servant)?;
         let proxy = channel.consume(&consumer, &filter)?;
@@ -107,6 +108,7 @@ impl Wanted {
             filter,
             consumer,
             state: State::Connected(proxy, Instant::now()),
+            looked: Instant::now(),
             ping: (!self.ping.is_zero()).then_some(self.ping),
             reconnect: self.reconnect.map(|limit| match limit.is_zero() {
                 true => Reconnect::Always,
@@ -188,6 +190,9 @@ impl Consumer {
                 {
                     told_gap(self.format, &arrived.event, gap).map_err(|why| Over(Err(why)))?;
                 }
+                if self.presence.is_due() {
+                    self.presence.look().map_err(|why| Over(Err(why)))?;
+                }
                 return Ok(Some(*arrived));
             }
             Ok(Message::Look) | Err(RecvTimeoutError::Timeout) => {}
@@ -257,10 +262,15 @@ struct Taker {
     to: SyncSender<Message>,
     missed: Arc<AtomicU64>,
     ended: Arc<AtomicBool>,
+    /// Set: no more events are wanted. What is in the queue then is the rest.
+    stopped: Arc<AtomicBool>,
 }
 
 impl PushConsumer for Taker {
     fn push(&self, data: &[Event]) {
+        if self.stopped.load(Ordering::Acquire) {
+            return;
+        }
         let at = super::time::now_ns();
         for event in data {
             let created = super::time::since_1970(event.header.creation_time);

@@ -21,6 +21,8 @@ pub(super) struct Presence {
     pub(super) filter: Filter,
     pub(super) consumer: PushConsumerRef,
     pub(super) state: State,
+    /// When a lost channel was looked for last.
+    pub(super) looked: Instant,
     /// Time without an event after which the channel is asked; `None`: never.
     pub(super) ping: Option<Duration>,
     /// Time for which a lost channel is looked for; `None`: its loss is an error.
@@ -53,7 +55,8 @@ impl Presence {
         }
     }
 
-    /// Looks whether the channel has the consumer, and connects again where that is wanted. Takes the time of a call at most.
+    /// Looks whether the channel has the consumer, and connects again where that is wanted. Takes the time of a few calls at
+    /// most.
     ///
     /// # Errors
     /// The channel is lost, and is not looked for any longer.
@@ -81,6 +84,11 @@ impl Presence {
         }
     }
 
+    /// Whether a lost channel is to be looked for, though events come: the connection before may have come back.
+    pub(super) fn is_due(&self) -> bool {
+        matches!(self.state, State::Lost(..)) && self.looked.elapsed() >= PAUSE
+    }
+
     /// Notes the end of the connection.
     ///
     /// # Errors
@@ -105,27 +113,34 @@ impl Presence {
 
     fn find(&mut self, since: Instant, why: &str, before: Option<ProxyPushSupplierRef>) -> Done {
         // After a partition it may be as before: a second connection would bring events twice.
-        let remains = before.filter(|proxy| matches!(proxy.reference().non_existent(), Ok(false)));
-        let found = match remains {
-            Some(proxy) => Ok((proxy, None)),
-            None => self.connect_again(),
+        let remains =
+            |proxy: &ProxyPushSupplierRef| matches!(proxy.reference().non_existent(), Ok(false));
+        let found = match before {
+            Some(proxy) if remains(&proxy) => Ok((proxy, None)),
+            before => self.connect_again(before.as_ref()),
         };
+        self.looked = Instant::now();
         let missed = since.elapsed();
         match (found, self.reconnect) {
             (Ok((proxy, channel)), _) => {
+                let remained = channel.is_none();
                 if let Some(channel) = channel {
                     self.channel = channel;
                 }
                 self.state = State::Connected(proxy, Instant::now());
+                let of_that_time = match remained {
+                    true => {
+                        "the connection remained, and events of that time may have been dropped"
+                    }
+                    false => "events of that time did not come",
+                };
                 let seconds = missed.as_secs_f64();
                 match self.format {
                     Format::Json => {
                         print_line(&json!({"event": "reconnected", "after_s": seconds}))
                     }
                     Format::Text => {
-                        anstream::eprintln!(
-                            "reconnected after {seconds:.1} s; events of that time did not come"
-                        );
+                        anstream::eprintln!("reconnected after {seconds:.1} s; {of_that_time}");
                         Ok(())
                     }
                 }
@@ -141,8 +156,15 @@ impl Presence {
         }
     }
 
-    fn connect_again(&self) -> Result<(ProxyPushSupplierRef, Option<Channel>), Failed> {
+    fn connect_again(
+        &self,
+        before: Option<&ProxyPushSupplierRef>,
+    ) -> Result<(ProxyPushSupplierRef, Option<Channel>), Failed> {
         let channel = self.at.find_again(&self.channel)?;
+        if let Some(proxy) = before {
+            // It did not answer a moment ago, and may do so again now. Mostly it is gone.
+            let _ = proxy.disconnect_push_supplier();
+        }
         let proxy = channel.consume(&self.consumer, &self.filter)?;
         Ok((proxy, Some(channel)))
     }

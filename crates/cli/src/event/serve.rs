@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 use oxorb::{Interface as _, Orb, Printable};
@@ -18,6 +19,9 @@ use super::statistics::{OBJECT, Statistics};
 use crate::listening::{Access, Listening, urls};
 use crate::orb::with_args;
 use crate::output::{Done, Failed, Format, because, print, print_line};
+
+/// Longest time for which peers are told that the server ends.
+const ENDING: Duration = Duration::from_secs(10);
 
 /// Arguments of `oxorb event serve`.
 #[derive(clap::Args)]
@@ -161,13 +165,32 @@ pub(super) fn run(args: &Args) -> Done {
         // Nothing is ever sent: an error is the end.
         let _ = end.recv();
         // Suppliers and consumers learn that it ends, and how, before the connections are closed.
-        for (_, served) in channels.iter() {
-            served.channel().destroy();
-        }
+        destroy(&channels);
         let _ = ending.shutdown(true);
     });
     orb.run();
     Ok(())
+}
+
+/// Destroys all channels side by side. Those that take longer than [`ENDING`] are left as they are.
+fn destroy(channels: &Arc<Vec<(String, Served)>>) {
+    let end = Instant::now() + ENDING;
+    let (done, each) = channel();
+    for at in 0..channels.len() {
+        let (channels, done) = (channels.clone(), done.clone());
+        // Without a thread its connections are closed all the same.
+        let _ = std::thread::Builder::new().spawn(move || {
+            channels[at].1.channel().destroy();
+            let _ = done.send(());
+        });
+    }
+    drop(done);
+    for _ in 0..channels.len() {
+        let left = end.saturating_duration_since(Instant::now());
+        if each.recv_timeout(left).is_err() {
+            return;
+        }
+    }
 }
 
 impl Args {

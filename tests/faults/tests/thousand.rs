@@ -111,7 +111,7 @@ const URGENT: u64 = 264;
 #[ignore = "takes its time: .ci/run faults"]
 fn a_thousand_connections_over_shared_memory_take_what_is_documented() {
     let _guard = watchdog(5 * LONG);
-    let (shared, own) = (12, 24);
+    let (shared, own) = (16, 24);
     let usual = Most {
         addresses: 4 + 2 * 128 + 3 * 4096,
         shared,

@@ -13,9 +13,11 @@ use std::time::Duration;
 
 use oxorb_delivery::{Class, Dispatching, LanePlan, Plan, Qos, Schedule, Threads};
 use oxorb_scheduler::rtec_base::DependencyTypeT::OneWayCall;
-use oxorb_scheduler::rtec_scheduler::scheduler::{CreateError, RemoveDependencyError};
+use oxorb_scheduler::rtec_scheduler::scheduler::{
+    CreateError, GetError, PriorityError, RemoveDependencyError,
+};
 use oxorb_scheduler::rtec_scheduler::{
-    CriticalityT, DispatchingTypeT, ImportanceT, InfoTypeT, SchedulerRef,
+    CriticalityT, DispatchingTypeT, ImportanceT, InfoTypeT, RtInfo, SchedulerRef,
 };
 
 use crate::ConsumerDispatch;
@@ -29,7 +31,7 @@ pub(crate) struct Scheduling {
     consumers: Mutex<BTreeMap<u64, Vec<i32>>>,
     /// By dependent, and what it depends on.
     edges: Mutex<BTreeMap<(i32, i32), Edge>>,
-    /// The schedule at the last look.
+    /// The schedule at the last look; `None`: somebody may not be placed by it.
     seen: Mutex<Option<Vec<Assigned>>>,
 }
 
@@ -133,6 +135,11 @@ impl Scheduling {
         Ok(changed)
     }
 
+    /// Has the next look find another schedule: one that was looked at while a consumer was placed may not be its.
+    pub(crate) fn look_anew(&self) {
+        *lock(&self.seen) = None;
+    }
+
     /// Notes a consumer: an operation of the channel for each of its own, which each of them depends on.
     pub(crate) fn consumer(
         &self,
@@ -211,21 +218,47 @@ impl Scheduling {
 
     /// Returns the dispatch that the schedule has for a consumer's most urgent operation: its lane, its order there, and, for
     /// lanes that dispatch by deadline or laxity, its period and longest execution time. `None`: nothing is scheduled for it.
+    ///
+    /// # Errors
+    /// The service cannot be reached: the next look finds another schedule.
     pub(crate) fn place(
         &self,
         qos: &ConsumerQos,
         lanes: usize,
         dispatch: &ConsumerDispatch,
-    ) -> Option<ConsumerDispatch> {
-        let assigned = operations(qos).into_iter().filter_map(|operation| {
-            let (_, subpriority, preemption) = self.scheduler.priority(operation).ok()?;
-            Some((preemption, subpriority, operation))
-        });
+    ) -> Result<Option<ConsumerDispatch>, SchedulingError> {
+        let placed = self.placed(qos, lanes, dispatch);
+        if placed.is_err() {
+            self.look_anew();
+        }
+        placed
+    }
+
+    fn placed(
+        &self,
+        qos: &ConsumerQos,
+        lanes: usize,
+        dispatch: &ConsumerDispatch,
+    ) -> Result<Option<ConsumerDispatch>, SchedulingError> {
+        let mut assigned = Vec::new();
+        for operation in operations(qos) {
+            match self.scheduler.priority(operation) {
+                Ok((_, subpriority, preemption)) => {
+                    assigned.push((preemption, subpriority, operation));
+                }
+                Err(why @ PriorityError::System(_)) => return tried("priority", Err(why)),
+                Err(_) => {}
+            }
+        }
         // Within a lane the greater subpriority is more urgent.
-        let most_urgent = assigned.min_by_key(|it| (it.0, Reverse(it.1), it.2));
-        let (preemption, subpriority, operation) = most_urgent?;
-        let info = self.scheduler.get(operation).ok();
-        Some(ConsumerDispatch {
+        let most_urgent = assigned
+            .into_iter()
+            .min_by_key(|it| (it.0, Reverse(it.1), it.2));
+        let Some((preemption, subpriority, operation)) = most_urgent else {
+            return Ok(None);
+        };
+        let info = self.info(operation)?;
+        Ok(Some(ConsumerDispatch {
             queue: Qos {
                 lane: usize::try_from(preemption)
                     .unwrap_or(0)
@@ -234,9 +267,18 @@ impl Scheduling {
                 execution: units(info.map_or(0, |info| info.worst_case_execution_time)),
                 ..dispatch.queue.clone()
             },
-            deadline: self.period(operation).or(dispatch.deadline),
+            deadline: self.period(operation)?.or(dispatch.deadline),
             ..dispatch.clone()
-        })
+        }))
+    }
+
+    /// Returns what the service knows of an operation; `None`: it does not know it.
+    fn info(&self, operation: i32) -> Result<Option<RtInfo>, SchedulingError> {
+        match self.scheduler.get(operation) {
+            Ok(info) => Ok(Some(info)),
+            Err(why @ GetError::System(_)) => tried("get", Err(why)),
+            Err(_) => Ok(None),
+        }
     }
 
     /// Returns the time between two events of a supplier that keeps the periods of its operations, and their number; `None`
@@ -245,7 +287,8 @@ impl Scheduling {
         let operations = qos.publications.iter();
         let operations = operations.map(|one| one.dependency_info.rt_info);
         let operations: BTreeSet<i32> = operations.filter(|handle| *handle != 0).collect();
-        let periods: Option<Vec<Duration>> = operations.iter().map(|at| self.period(*at)).collect();
+        let period = |at: &i32| self.period(*at).ok().flatten();
+        let periods: Option<Vec<Duration>> = operations.iter().map(period).collect();
         let periods = periods.filter(|periods| !periods.is_empty())?;
         // Each brings one event in its period: rates add up.
         let rate: f64 = periods
@@ -257,12 +300,14 @@ impl Scheduling {
     }
 
     /// Returns the period of an operation; of one without a period of its own the shortest of those it depends on (A11.5).
-    fn period(&self, operation: i32) -> Option<Duration> {
+    fn period(&self, operation: i32) -> Result<Option<Duration>, SchedulingError> {
         let mut seen = BTreeSet::from([operation]);
         let mut next = vec![operation];
         let mut shortest: Option<u64> = None;
         while let Some(here) = next.pop() {
-            let info = self.scheduler.get(here).ok()?;
+            let Some(info) = self.info(here)? else {
+                return Ok(None);
+            };
             match u64::try_from(info.period) {
                 Ok(period @ 1..) => {
                     shortest = Some(shortest.map_or(period, |shortest| shortest.min(period)));
@@ -273,7 +318,7 @@ impl Scheduling {
                 }
             }
         }
-        shortest.map(units)
+        Ok(shortest.map(units))
     }
 
     fn edges_of(

@@ -197,8 +197,9 @@ impl Core {
     fn choose(&self, queues: &Queues, qos: &ConsumerQos) -> ConsumerDispatch {
         let usual = queues.usual();
         let scheduled = self.scheduling.get();
+        // Where the service does not answer, the next look places it.
         let scheduled =
-            scheduled.and_then(|scheduling| scheduling.place(qos, queues.lanes(), &usual));
+            scheduled.and_then(|scheduling| scheduling.place(qos, queues.lanes(), &usual).ok()?);
         self.chosen(qos, scheduled.unwrap_or(usual))
     }
 
@@ -211,6 +212,9 @@ impl Core {
 
     /// Moves consumers to the lanes of another schedule, if there is one. Consumers for which nothing is scheduled stay where
     /// they are.
+    ///
+    /// # Errors
+    /// The service cannot be reached. The next call places everybody.
     pub(super) fn follow_schedule(&self) -> Result<(), SchedulingError> {
         let (Some(scheduling), Some(queues)) = (self.scheduling.get(), &self.queues) else {
             return Ok(());
@@ -221,7 +225,7 @@ impl Core {
         let usual = queues.usual();
         for consumer in self.consumers() {
             if let Some(queue) = consumer.scheduled_queue()
-                && let Some(dispatch) = scheduling.place(consumer.qos(), queues.lanes(), &usual)
+                && let Some(dispatch) = scheduling.place(consumer.qos(), queues.lanes(), &usual)?
             {
                 queue.take_on(self.chosen(consumer.qos(), dispatch));
             }
@@ -273,6 +277,10 @@ impl Core {
     /// Tells the scheduling service of a consumer, and of all suppliers whose events concern it.
     pub(super) fn schedule_consumer(&self, consumer: &Connected) {
         let (number, program) = (consumer.number, consumer.program());
+        if let Some(scheduling) = self.scheduling.get() {
+            // It was placed before it was among those whom a look moves.
+            scheduling.look_anew();
+        }
         self.tell_schedule(number, |scheduling| {
             scheduling.consumer(number, consumer.qos(), program)?;
             let suppliers = self.suppliers();

@@ -14,15 +14,26 @@ use crate::rtec_udp_admin::{AddrServer, AddrServerRef, UdpAddr, UdpAddrV6, UdpAd
 /// Types and sources whose addresses are kept; one more forgets all.
 const KEPT: usize = 1_024;
 
+/// Shortest time for which a server that did not answer is not asked.
+const SILENCE: Duration = Duration::from_secs(1);
+
 /// Addresses that an address server of any ORB tells, TAO's too (`RtecUDPAdmin::AddrServer`).
 ///
 /// The server is asked once for each type and source, and again when the answer is older than [`keep`](Self::keep). One that
-/// does not answer costs an event a call's time at most; until `keep` is over its last address stands, or there is none.
+/// does not answer costs one event a call's time, and is then asked for no event until `keep` is over, or a second if that is
+/// longer: its last address stands, or there is none.
 #[derive(Debug)]
 pub struct AskedAddresses {
     server: AddrServerRef,
     keep: Duration,
-    known: Mutex<HashMap<(i32, i32), Known>>,
+    known: Mutex<All>,
+}
+
+#[derive(Debug, Default)]
+struct All {
+    answers: HashMap<(i32, i32), Known>,
+    /// When the server did not answer, whatever it was asked.
+    silent: Option<Instant>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +54,7 @@ impl AskedAddresses {
         .keep(Duration::from_secs(10))
     }
 
-    /// Sets the time for which an answer stands. Zero asks for each event, as TAO's gateways do.
+    /// Sets the time for which an answer stands. Zero asks for each event, as TAO's gateways do, while the server answers.
     pub fn keep(self, keep: Duration) -> Self {
         Self { keep, ..self }
     }
@@ -59,7 +70,9 @@ impl AskedAddresses {
 
     pub(super) fn of(&self, header: &EventHeader) -> Option<SocketAddr> {
         let key = (header.r#type, header.source);
-        let known = self.known().get(&key).copied();
+        let all = self.known();
+        let (known, silent) = (all.answers.get(&key).copied(), all.silent);
+        drop(all);
         let asked = Instant::now();
         if let Some(known) = known
             && asked.duration_since(known.asked) < self.keep
@@ -67,12 +80,23 @@ impl AskedAddresses {
             return known.address;
         }
         let before = known.and_then(|known| known.address);
-        let address = self.ask(header).unwrap_or(before);
-        let mut all = self.known();
-        if all.len() >= KEPT {
-            all.clear();
+        if silent.is_some_and(|since| since.elapsed() < self.keep.max(SILENCE)) {
+            return before;
         }
-        all.insert(key, Known { address, asked });
+        let answer = self.ask(header);
+        let mut all = self.known();
+        all.silent = match &answer {
+            Err(why) if is_silence(why.kind) => Some(Instant::now()),
+            _ => None,
+        };
+        if all.silent.is_some() {
+            return before;
+        }
+        let address = answer.unwrap_or(before);
+        if all.answers.len() >= KEPT {
+            all.answers.clear();
+        }
+        all.answers.insert(key, Known { address, asked });
         address
     }
 
@@ -80,7 +104,7 @@ impl AskedAddresses {
     /// than IPv6.
     fn ask(&self, header: &EventHeader) -> Result<Option<SocketAddr>, SystemException> {
         let mut header = *header;
-        header.ttl -= 1;
+        header.ttl = header.ttl.saturating_sub(1);
         match self.server.get_address(&header) {
             Ok(address) => Ok(address_of(&address)),
             Err(why) if why.kind == SystemExceptionKind::BadOperation => {
@@ -91,9 +115,15 @@ impl AskedAddresses {
         }
     }
 
-    fn known(&self) -> MutexGuard<'_, HashMap<(i32, i32), Known>> {
+    fn known(&self) -> MutexGuard<'_, All> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether a call failed for want of an answer: the next one would wait as long.
+fn is_silence(kind: SystemExceptionKind) -> bool {
+    use SystemExceptionKind::{CommFailure, NoResponse, Timeout, Transient};
+    matches!(kind, CommFailure | NoResponse | Timeout | Transient)
 }
 
 /// Answers of TAO's address servers, for gateways elsewhere. What has no address is told as 0.0.0.0, port 0, as there.

@@ -196,16 +196,17 @@ impl fmt::Debug for UdpSender {
 impl PushConsumer for Sending {
     fn push(&self, events: &[Event]) {
         for event in events {
-            let counted = match (
-                event.header.ttl > 0,
-                self.options.destinations.of(&event.header),
-            ) {
-                (false, _) => &self.ended,
-                (true, None) => &self.nowhere,
-                (true, Some(to)) => match self.send(event, to) {
-                    Ok(()) => &self.events,
-                    Err(_) => &self.failed,
-                },
+            let counted = if event.header.ttl <= 0 {
+                // An address server is not asked for it.
+                &self.ended
+            } else {
+                match self.options.destinations.of(&event.header) {
+                    None => &self.nowhere,
+                    Some(to) => match self.send(event, to) {
+                        Ok(()) => &self.events,
+                        Err(_) => &self.failed,
+                    },
+                }
             };
             counted.fetch_add(1, Relaxed);
         }

@@ -29,6 +29,11 @@ fn remote(server: &Orb, client: &Orb, servant: impl AddrServer + 'static) -> Add
     client.resolve(&served.to_ior()).unwrap()
 }
 
+/// Addresses of a server, which a busy machine may keep from answering for long.
+fn asking(server: AddrServerRef) -> AskedAddresses {
+    AskedAddresses::new(server).timeout(Duration::from_secs(60))
+}
+
 fn header(event_type: i32, source: i32) -> EventHeader {
     event(event_type, source, 2, &[]).header
 }
@@ -95,10 +100,10 @@ fn simple_and_complex_servers_answer_over_the_wire() {
 
     let by_source = Destinations::by_source("3@10.0.0.7:1 *@10.0.0.9:2").unwrap();
     let by_source = remote(&server, &client, by_source);
-    let asked = Destinations::asked(AskedAddresses::new(by_source));
+    let asked = Destinations::asked(asking(by_source));
     assert_eq!(asked.of(&header(1, 3)), "10.0.0.7:1".parse().ok());
     assert_eq!(asked.of(&header(3, 1)), "10.0.0.9:2".parse().ok());
-    let asked = Destinations::asked(AskedAddresses::new(complex));
+    let asked = Destinations::asked(asking(complex));
     assert_eq!(asked.of(&header(17, 1)), Some(group));
     assert_eq!(asked.of(&header(99, 1)), None);
     client.shutdown(true).unwrap();
@@ -110,20 +115,15 @@ struct Old {
     asked: AtomicU32,
     ttls: Mutex<Vec<i32>>,
     port: u16,
-    fails: bool,
+    fails: Option<SystemExceptionKind>,
 }
 
 impl AddrServer for &'static Old {
     fn get_addr(&self, header: &EventHeader) -> Result<UdpAddr, SystemException> {
         self.asked.fetch_add(1, SeqCst);
         self.ttls.lock().unwrap().push(header.ttl);
-        if self.fails {
-            let no = CompletionStatus::No;
-            return Err(SystemException::new(
-                SystemExceptionKind::NoResources,
-                0,
-                no,
-            ));
+        if let Some(kind) = self.fails {
+            return Err(SystemException::new(kind, 0, CompletionStatus::No));
         }
         Ok(UdpAddr {
             ipaddr: Ipv4Addr::LOCALHOST.to_bits(),
@@ -142,7 +142,7 @@ impl AddrServer for &'static Old {
 }
 
 impl Old {
-    fn new(port: u16, fails: bool) -> &'static Old {
+    fn new(port: u16, fails: Option<SystemExceptionKind>) -> &'static Old {
         Box::leak(Box::new(Old {
             asked: AtomicU32::new(0),
             ttls: Mutex::default(),
@@ -158,8 +158,8 @@ fn a_gateway_sends_where_a_server_of_ipv4_alone_says() {
     let [source, target] = [0, 1].map(|_| EventChannel::new(ChannelOptions::default()));
     let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let receiver = UdpReceiver::connect(&target, ReceiverOptions::new(listen)).unwrap();
-    let old = Old::new(receiver.address().unwrap().port(), false);
-    let asked = AskedAddresses::new(remote(&server, &client, old)).keep(Duration::from_secs(3_600));
+    let old = Old::new(receiver.address().unwrap().port(), None);
+    let asked = asking(remote(&server, &client, old)).keep(Duration::from_secs(3_600));
     let options = SenderOptions {
         local: listen,
         ..SenderOptions::new(Destinations::asked(asked))
@@ -184,12 +184,51 @@ fn a_gateway_sends_where_a_server_of_ipv4_alone_says() {
     server.shutdown(true).unwrap();
 }
 
+/// A server that does not answer costs the time of one call for all types and sources, and an event that ends here none.
+#[test]
+fn a_silent_server_is_not_asked_for_other_events_either() {
+    let (server, client) = (listening(), listening());
+    let channel = EventChannel::new(ChannelOptions::default());
+    let silent = Old::new(1, Some(SystemExceptionKind::Timeout));
+    let asked = asking(remote(&server, &client, silent)).keep(Duration::from_secs(3_600));
+    let options = SenderOptions::new(Destinations::asked(asked));
+    let sender = UdpSender::connect(&channel, &asks(&Filter::ALL), options).unwrap();
+    let supplier = channel
+        .connect_supplier(None, &publishes([(0, 0)]))
+        .unwrap();
+    for ttl in [0, i32::MIN] {
+        supplier.push(&[event(17, 1, ttl, b"x")]).unwrap();
+    }
+    assert_eq!(
+        (sender.statistics().ended, silent.asked.load(SeqCst)),
+        (2, 0)
+    );
+    for (event_type, source) in [(17, 1), (18, 1), (17, 2), (17, 1)] {
+        supplier
+            .push(&[event(event_type, source, 3, b"x")])
+            .unwrap();
+    }
+    assert_eq!(
+        (sender.statistics().nowhere, silent.asked.load(SeqCst)),
+        (4, 1)
+    );
+    // Whatever a server elsewhere is asked with.
+    let old = Old::new(1, None);
+    let asked = Destinations::asked(asking(remote(&server, &client, old)));
+    let mut least = header(17, 1);
+    least.ttl = i32::MIN;
+    assert!(asked.of(&least).is_some());
+    assert_eq!(*old.ttls.lock().unwrap(), [i32::MIN]);
+    client.shutdown(true).unwrap();
+    server.shutdown(true).unwrap();
+}
+
 #[test]
 fn a_server_that_fails_is_not_asked_for_every_event() {
     let (server, client) = (listening(), listening());
     let channel = EventChannel::new(ChannelOptions::default());
-    let old = Old::new(1, true);
-    let asked = AskedAddresses::new(remote(&server, &client, old)).keep(Duration::from_secs(3_600));
+    let old = Old::new(1, Some(SystemExceptionKind::NoResources));
+    let asked = asking(remote(&server, &client, old)).keep(Duration::from_secs(3_600));
     let options = SenderOptions::new(Destinations::asked(asked));
     let sender = UdpSender::connect(&channel, &asks(&Filter::ALL), options).unwrap();
     let supplier = channel
@@ -203,7 +242,7 @@ fn a_server_that_fails_is_not_asked_for_every_event() {
         (10, 1)
     );
     // Without a pause, each event asks.
-    let always = AskedAddresses::new(remote(&server, &client, old)).keep(Duration::ZERO);
+    let always = asking(remote(&server, &client, old)).keep(Duration::ZERO);
     let always = Destinations::asked(always);
     assert_eq!([0, 1, 2].map(|_| always.of(&header(17, 1))), [None; 3]);
     assert_eq!(old.asked.load(SeqCst), 4);

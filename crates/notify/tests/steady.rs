@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
+use std::time::Duration;
 
 use oxorb::{Any, Interface as _, Orb, Outcome, Servant, Upcall};
 use oxorb_notify::cos_notification::{
@@ -17,6 +18,7 @@ use oxorb_notify::cos_notify_comm::StructuredPushConsumerRef;
 use oxorb_notify::cos_notify_filter::ConstraintExp;
 use oxorb_notify::{NotifyService, Settings};
 use oxorb_testkit::alloc::{CountingAllocator, process_allocations};
+use oxorb_testkit::watchdog;
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator::new();
@@ -97,6 +99,7 @@ fn cost(consumers: u64) -> u64 {
     // A busy machine stops a thread for so long that another one starts, which allocates.
     let settings = Settings {
         spare_threads: 0,
+        call_timeout: Duration::from_secs(60),
         ..Settings::default()
     };
     let service = NotifyService::start_with(&server, settings).unwrap();
@@ -137,6 +140,7 @@ fn cost(consumers: u64) -> u64 {
 
 #[test]
 fn an_event_costs_the_allocations_of_its_reading_and_a_consumer_none() {
+    let _guard = watchdog(Duration::from_secs(300));
     let (one, ten) = (cost(1), cost(10));
     println!("{one} allocations with one consumer, {ten} with ten");
     assert_eq!(one, ten, "no consumer costs an allocation");

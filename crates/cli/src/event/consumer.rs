@@ -3,17 +3,18 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
-use oxorb::{Interface as _, Orb, SystemException};
-use oxorb_event::rtec_event_comm::{Event, PushConsumer, PushConsumerRef};
+use oxorb::{Interface as _, Orb};
+use oxorb_event::rtec_event_comm::Event;
 use oxorb_event::{Filter, in_order};
 
 use super::channel::{At, Channel, end_of_process};
 use super::filter;
 use super::gaps::{Gaps, told_gap};
 use super::presence::{Presence, Reconnect, State};
+use super::taker::{Takers, Told};
 use super::value::ValueTypes;
 use crate::orb::with_args;
 use crate::output::{Done, Failed, Format, because};
@@ -94,19 +95,23 @@ impl Wanted {
         let missed = Arc::<AtomicU64>::default();
         let (to, events) = sync_channel(self.queue as usize);
         let (ended, stopped) = (Arc::<AtomicBool>::default(), stop(to.clone())?);
-        let servant = Taker {
-            to,
-            missed: missed.clone(),
-            ended: ended.clone(),
-            stopped: stopped.clone(),
-        };
-        let consumer: PushConsumerRef = orb.root_poa().activate(servant)?;
+        let mut takers = Takers::new(
+            orb.clone(),
+            Told {
+                to,
+                missed: missed.clone(),
+                ended: ended.clone(),
+                stopped: stopped.clone(),
+            },
+        );
+        let consumer = takers.activate()?;
         let proxy = channel.consume(&consumer, &filter)?;
         let presence = Presence {
             at: self.at.clone(),
             channel,
             filter,
             consumer,
+            takers,
             state: State::Connected(proxy, Instant::now()),
             looked: Instant::now(),
             ping: (!self.ping.is_zero()).then_some(self.ping),
@@ -237,7 +242,7 @@ const SHORTEST: Duration = Duration::from_millis(1);
 pub(super) struct Over(pub(super) Done);
 
 /// What threads of the ORB, and the one that waits for signals, have to say.
-enum Message {
+pub(super) enum Message {
     Event(Box<Arrived>),
     /// Something else changed.
     Look,
@@ -255,43 +260,6 @@ fn stop(wake: SyncSender<Message>) -> Result<Arc<AtomicBool>, Failed> {
         let _ = wake.try_send(Message::Look);
     });
     Ok(stopped)
-}
-
-/// The servant: never waits for whoever writes the events.
-struct Taker {
-    to: SyncSender<Message>,
-    missed: Arc<AtomicU64>,
-    ended: Arc<AtomicBool>,
-    /// Set: no more events are wanted. What is in the queue then is the rest.
-    stopped: Arc<AtomicBool>,
-}
-
-impl PushConsumer for Taker {
-    fn push(&self, data: &[Event]) {
-        if self.stopped.load(Ordering::Acquire) {
-            return;
-        }
-        let at = super::time::now_ns();
-        for event in data {
-            let created = super::time::since_1970(event.header.creation_time);
-            let age = created.and_then(|created| at.checked_sub(created));
-            let arrived = Arrived {
-                event: event.clone(),
-                at,
-                age: age.map(Duration::from_nanos),
-            };
-            let arrived = Message::Event(Box::new(arrived));
-            if let Err(TrySendError::Full(_)) = self.to.try_send(arrived) {
-                self.missed.fetch_add(1, Ordering::Relaxed);
-            }
-        }
-    }
-
-    fn disconnect_push_consumer(&self) -> Result<(), SystemException> {
-        self.ended.store(true, Ordering::Release);
-        let _ = self.to.try_send(Message::Look);
-        Ok(())
-    }
 }
 
 /// Reads a number of seconds.

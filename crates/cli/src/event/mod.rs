@@ -27,6 +27,7 @@ mod serve;
 mod stat;
 mod statistics;
 mod subscribe;
+mod taker;
 mod time;
 mod topic;
 mod value;

@@ -9,6 +9,7 @@ use oxorb_event::rtec_event_comm::PushConsumerRef;
 use serde_json::json;
 
 use super::channel::{At, Channel};
+use super::taker::Takers;
 use crate::output::{BAD, Done, Failed, Format, because, print_line};
 
 /// Time between two attempts to connect again.
@@ -19,7 +20,9 @@ pub(super) struct Presence {
     pub(super) at: At,
     pub(super) channel: Channel,
     pub(super) filter: Filter,
+    /// What the channel pushes to.
     pub(super) consumer: PushConsumerRef,
+    pub(super) takers: Takers,
     pub(super) state: State,
     /// When a lost channel was looked for last.
     pub(super) looked: Instant,
@@ -157,7 +160,7 @@ impl Presence {
     }
 
     fn connect_again(
-        &self,
+        &mut self,
         before: Option<&ProxyPushSupplierRef>,
     ) -> Result<(ProxyPushSupplierRef, Option<Channel>), Failed> {
         let channel = self.at.find_again(&self.channel)?;
@@ -165,8 +168,18 @@ impl Presence {
             // It did not answer a moment ago, and may do so again now. Mostly it is gone.
             let _ = proxy.disconnect_push_supplier();
         }
-        let proxy = channel.consume(&self.consumer, &self.filter)?;
-        Ok((proxy, Some(channel)))
+        let consumer = self.takers.activate()?;
+        match channel.consume(&consumer, &self.filter) {
+            Ok(proxy) => {
+                let before = std::mem::replace(&mut self.consumer, consumer);
+                self.takers.deactivate(&before);
+                Ok((proxy, Some(channel)))
+            }
+            Err(why) => {
+                self.takers.deactivate(&consumer);
+                Err(why)
+            }
+        }
     }
 
     fn gone(&self, why: &str, next: &str) -> Failed {

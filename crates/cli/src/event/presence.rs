@@ -115,35 +115,22 @@ impl Presence {
     }
 
     fn find(&mut self, since: Instant, why: &str, before: Option<ProxyPushSupplierRef>) -> Done {
-        // After a partition it may be as before: a second connection would bring events twice.
-        let remains =
-            |proxy: &ProxyPushSupplierRef| matches!(proxy.reference().non_existent(), Ok(false));
-        let found = match before {
-            Some(proxy) if remains(&proxy) => Ok((proxy, None)),
-            before => self.connect_again(before.as_ref()),
-        };
+        let found = self.connect_again(before.as_ref());
         self.looked = Instant::now();
         let missed = since.elapsed();
         match (found, self.reconnect) {
             (Ok((proxy, channel)), _) => {
-                let remained = channel.is_none();
-                if let Some(channel) = channel {
-                    self.channel = channel;
-                }
+                self.channel = channel;
                 self.state = State::Connected(proxy, Instant::now());
-                let of_that_time = match remained {
-                    true => {
-                        "the connection remained, and events of that time may have been dropped"
-                    }
-                    false => "events of that time did not come",
-                };
                 let seconds = missed.as_secs_f64();
                 match self.format {
                     Format::Json => {
                         print_line(&json!({"event": "reconnected", "after_s": seconds}))
                     }
                     Format::Text => {
-                        anstream::eprintln!("reconnected after {seconds:.1} s; {of_that_time}");
+                        anstream::eprintln!(
+                            "reconnected after {seconds:.1} s; events of that time did not come"
+                        );
                         Ok(())
                     }
                 }
@@ -159,13 +146,14 @@ impl Presence {
         }
     }
 
+    /// Connects another object. The connection before may still be there after a partition, and what the channel wrote to it
+    /// may be on its way: taken up again, it would bring old events among new ones.
     fn connect_again(
         &mut self,
         before: Option<&ProxyPushSupplierRef>,
-    ) -> Result<(ProxyPushSupplierRef, Option<Channel>), Failed> {
+    ) -> Result<(ProxyPushSupplierRef, Channel), Failed> {
         let channel = self.at.find_again(&self.channel)?;
         if let Some(proxy) = before {
-            // It did not answer a moment ago, and may do so again now. Mostly it is gone.
             let _ = proxy.disconnect_push_supplier();
         }
         let consumer = self.takers.activate()?;
@@ -173,7 +161,7 @@ impl Presence {
             Ok(proxy) => {
                 let before = std::mem::replace(&mut self.consumer, consumer);
                 self.takers.deactivate(&before);
-                Ok((proxy, Some(channel)))
+                Ok((proxy, channel))
             }
             Err(why) => {
                 self.takers.deactivate(&consumer);

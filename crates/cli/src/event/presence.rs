@@ -105,6 +105,8 @@ impl Presence {
         let Some(_) = self.reconnect else {
             return Err(self.gone(why, "--reconnect 0 looks for it until it is back"));
         };
+        // What the channel wrote to it may be on its way over connections that its ORB gave up, and come in any order.
+        self.takers.deactivate(&self.consumer);
         match self.format {
             Format::Json => print_line(&json!({"event": "lost", "why": why})),
             Format::Text => {
@@ -146,8 +148,7 @@ impl Presence {
         }
     }
 
-    /// Connects another object. The connection before may still be there after a partition, and what the channel wrote to it
-    /// may be on its way: taken up again, it would bring old events among new ones.
+    /// Connects another object. The connection before may still be there after a partition.
     fn connect_again(
         &mut self,
         before: Option<&ProxyPushSupplierRef>,
@@ -159,8 +160,7 @@ impl Presence {
         let consumer = self.takers.activate()?;
         match channel.consume(&consumer, &self.filter) {
             Ok(proxy) => {
-                let before = std::mem::replace(&mut self.consumer, consumer);
-                self.takers.deactivate(&before);
+                self.consumer = consumer;
                 Ok((proxy, channel))
             }
             Err(why) => {

@@ -40,7 +40,7 @@ pub(crate) struct Args {
     format: Format,
 }
 
-/// What the files hold.
+/// Documents of the files that are checked.
 struct Loaded {
     plan: Plan,
     resources: Option<ServerResources>,

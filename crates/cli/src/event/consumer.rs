@@ -95,7 +95,7 @@ impl Wanted {
         let missed = Arc::<AtomicU64>::default();
         let (to, events) = sync_channel(self.queue as usize);
         let (ended, stopped) = (Arc::<AtomicBool>::default(), stop(to.clone())?);
-        let mut takers = Takers::new(
+        let takers = Takers::new(
             orb.clone(),
             Told {
                 to,
@@ -113,7 +113,6 @@ impl Wanted {
             consumer,
             takers,
             state: State::Connected(proxy, Instant::now()),
-            looked: Instant::now(),
             ping: (!self.ping.is_zero()).then_some(self.ping),
             reconnect: self.reconnect.map(|limit| match limit.is_zero() {
                 true => Reconnect::Always,
@@ -194,9 +193,6 @@ impl Consumer {
                     .and_then(|gaps| gaps.take(&arrived.event))
                 {
                     told_gap(self.format, &arrived.event, gap).map_err(|why| Over(Err(why)))?;
-                }
-                if self.presence.is_due() {
-                    self.presence.look().map_err(|why| Over(Err(why)))?;
                 }
                 return Ok(Some(*arrived));
             }

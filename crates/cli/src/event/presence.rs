@@ -24,8 +24,6 @@ pub(super) struct Presence {
     pub(super) consumer: PushConsumerRef,
     pub(super) takers: Takers,
     pub(super) state: State,
-    /// When a lost channel was looked for last.
-    pub(super) looked: Instant,
     /// Time without an event after which the channel is asked; `None`: never.
     pub(super) ping: Option<Duration>,
     /// Time for which a lost channel is looked for; `None`: its loss is an error.
@@ -87,11 +85,6 @@ impl Presence {
         }
     }
 
-    /// Whether a lost channel is to be looked for, though events come: the connection before may have come back.
-    pub(super) fn is_due(&self) -> bool {
-        matches!(self.state, State::Lost(..)) && self.looked.elapsed() >= PAUSE
-    }
-
     /// Notes the end of the connection.
     ///
     /// # Errors
@@ -118,7 +111,6 @@ impl Presence {
 
     fn find(&mut self, since: Instant, why: &str, before: Option<ProxyPushSupplierRef>) -> Done {
         let found = self.connect_again(before.as_ref());
-        self.looked = Instant::now();
         let missed = since.elapsed();
         match (found, self.reconnect) {
             (Ok((proxy, channel)), _) => {

@@ -29,6 +29,7 @@
 //! | serve objects | [`Poa`], [`Policies`] |
 //! | call objects | the generated `...Ref` types, [`Interface`] |
 //! | write components | `components`, with the feature of that name |
+//! | launch deployment plans | `deployment`, with the feature of that name |
 //! | call and serve without generated code | [`dynamic`] |
 //! | read errors | [`SystemException`], [`last_failure`] |
 //!
@@ -45,6 +46,11 @@ pub mod cdr {
 #[cfg(feature = "components")]
 pub mod components {
     pub use oxorb_component::*;
+}
+/// Deployment plans launched: localities and their managers. With the feature `deployment`.
+#[cfg(feature = "deployment")]
+pub mod deployment {
+    pub use oxorb_launch::*;
 }
 /// Calls, servants and values without generated code: DII, DSI, DynAny.
 pub mod dynamic {

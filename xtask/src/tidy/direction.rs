@@ -119,6 +119,21 @@ const LAYERS: [Layer; 46] = [
         why: "containers sit on the object adapter, and the facade shows them",
     },
     Layer {
+        package: "oxorb-launch",
+        uses: &[
+            "oxorb-cdr",
+            "oxorb-object",
+            "oxorb-sys",
+            "oxorb-rt",
+            "oxorb-core",
+            "oxorb-poa",
+            "oxorb-component",
+            "oxorb-dynamic",
+            "oxorb-deploy",
+        ],
+        why: "plans are launched over containers, and the facade shows it: executables of components are applications",
+    },
+    Layer {
         package: "oxorb",
         uses: &[
             "oxorb-cdr",
@@ -132,6 +147,7 @@ const LAYERS: [Layer; 46] = [
             "oxorb-perfect",
             "oxorb-poa",
             "oxorb-component",
+            "oxorb-launch",
             "oxorb-dynamic",
             "oxorb-sched",
             "oxorb-dispatch",
@@ -346,7 +362,7 @@ const EXAMPLE: &str = "oxorb-example-";
 const FACADE: &str = "oxorb";
 
 /// What the facade shows as it is, as a module.
-const SHOWN_WHOLE: &[&str] = &["oxorb-component", "oxorb-dynamic"];
+const SHOWN_WHOLE: &[&str] = &["oxorb-component", "oxorb-dynamic", "oxorb-launch"];
 
 /// What any package may use in its tests.
 const TESTS: &[&str] = &["oxorb-testkit", "oxorb-conformance"];

@@ -1,0 +1,111 @@
+//! What an executable links in, by the entry points that plans name.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use oxorb_component::{ComposedOf, Container, InstallError, ManagedBy};
+use oxorb_core::{Interface, ObjectRef};
+
+/// Components and homes that an executable has, by entry point: the execParameter `component factory` or `home factory` of
+/// an implementation of the plan.
+#[derive(Clone, Default)]
+pub struct Implementations {
+    entries: BTreeMap<String, Entry>,
+}
+
+/// What an entry point makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Component,
+    Home,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Kind::Component => "component",
+            Kind::Home => "home",
+        })
+    }
+}
+
+/// Installs one instance in a container under a name.
+type Install = dyn Fn(&Container, &str) -> Result<ObjectRef, InstallError> + Send + Sync;
+
+/// One entry point.
+#[derive(Clone)]
+pub(crate) struct Entry {
+    pub(crate) kind: Kind,
+    /// Repository id of the component or the home.
+    pub(crate) type_id: &'static str,
+    pub(crate) install: Arc<Install>,
+}
+
+impl Implementations {
+    /// Returns a set without any.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a component; `make` runs once for each instance. An entry point that is there already is replaced.
+    ///
+    /// `implementations.component::<avionics::GpsRef, _>("create_Avionics_Gps_Impl", || Gps::new())`
+    #[must_use]
+    pub fn component<R: ComposedOf<E>, E>(
+        self,
+        entry: &str,
+        make: impl Fn() -> E + Send + Sync + 'static,
+    ) -> Self {
+        let install = move |container: &Container, name: &str| {
+            let installed: R = container.install(name, make())?;
+            Ok(installed.unchecked_narrow())
+        };
+        self.with(entry, Kind::Component, R::REPOSITORY_ID, Arc::new(install))
+    }
+
+    /// Adds a home; `make` runs once for each instance of it. An entry point that is there already is replaced.
+    #[must_use]
+    pub fn home<R: ManagedBy<H>, H>(
+        self,
+        entry: &str,
+        make: impl Fn() -> H + Send + Sync + 'static,
+    ) -> Self {
+        let install = move |container: &Container, name: &str| {
+            let installed: R = container.install_home(name, make())?;
+            Ok(installed.unchecked_narrow())
+        };
+        self.with(entry, Kind::Home, R::REPOSITORY_ID, Arc::new(install))
+    }
+
+    /// Returns the entry points in alphabetical order.
+    pub fn entries(&self) -> impl Iterator<Item = &str> {
+        self.entries.keys().map(String::as_str)
+    }
+
+    pub(crate) fn entry(&self, entry: &str) -> Option<&Entry> {
+        self.entries.get(entry)
+    }
+
+    fn with(
+        mut self,
+        entry: &str,
+        kind: Kind,
+        type_id: &'static str,
+        install: Arc<Install>,
+    ) -> Self {
+        let added = Entry {
+            kind,
+            type_id,
+            install,
+        };
+        self.entries.insert(entry.to_owned(), added);
+        self
+    }
+}
+
+impl fmt::Debug for Implementations {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.entries.keys()).finish()
+    }
+}

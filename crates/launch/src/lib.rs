@@ -1,0 +1,26 @@
+//! Deployment plans launched: component instances in processes, and the managers of those processes.
+//!
+//! ```text
+//! ExecutionManager -> NodeManager -> process: LocalityManager -> Container (policy set) -> component, home
+//! ```
+//!
+//! * [`Implementations`] are what an executable links in, by the entry points that plans name.
+//! * [`Locality`] is the part of a plan that runs in one process: containers, instances, connections, life cycle.
+//! * [`wire`] turns the plans of `oxorb-deploy` into the structs of `Deployment.idl` and back.
+//! * [`idl`] has the types and interfaces of the modules `Deployment`, `DAnCE` and `OxDeployment`.
+//!
+//! The facade shows this crate as `oxorb::deployment`. `docs/deployment.md` tells how to launch plans.
+#![forbid(unsafe_code)]
+
+mod implementations;
+mod lock;
+
+/// Types and interfaces of `Deployment.idl`, `DAnCE.idl` and `deployment.idl`.
+pub mod idl {
+    #![allow(missing_docs, reason = "the IDL says it")]
+    include!(concat!(env!("OUT_DIR"), "/deployment.rs"));
+
+    pub use d_an_ce as dance;
+}
+
+pub use implementations::Implementations;

@@ -2,10 +2,11 @@
 
 use std::sync::{Arc, OnceLock};
 
-use oxorb_cdr::Value;
+use oxorb_cdr::{TypeCode, Value};
 use oxorb_core::{Interface, Ref, Servant, ServedBy};
 use oxorb_object::SystemException;
 
+use crate::attribute::Attribute;
 use crate::component::Component;
 use crate::container::InstallError;
 use crate::life::LifeCycle;
@@ -30,6 +31,7 @@ pub trait ComposedOf<E>: Interface {
 pub struct Assembly {
     pub(crate) component: Arc<Component>,
     ports: Vec<(&'static str, Port)>,
+    attributes: Vec<Attribute>,
 }
 
 /// What a component knows of itself.
@@ -58,6 +60,7 @@ impl Assembly {
         Assembly {
             component,
             ports: Vec::new(),
+            attributes: Vec::new(),
         }
     }
 
@@ -69,6 +72,20 @@ impl Assembly {
     /// Returns the part of the context that every component has.
     pub fn instance(&self) -> Instance {
         Instance(Arc::clone(&self.component))
+    }
+
+    /// Declares `attribute T name`.
+    pub fn attribute(
+        &mut self,
+        name: &'static str,
+        is_settable: bool,
+        type_code: fn() -> TypeCode,
+    ) {
+        self.attributes.push(Attribute {
+            name,
+            is_settable,
+            type_code,
+        });
     }
 
     /// Declares `provides R name`.
@@ -134,6 +151,8 @@ impl Assembly {
         S: LifeCycle + 'static,
     {
         self.component.set_ports(std::mem::take(&mut self.ports));
+        self.component
+            .set_attributes(std::mem::take(&mut self.attributes));
         let own = self.activate_servant(R::servant(Arc::clone(servant)))?;
         self.component.set_own(Interface::from_ref(own));
         let executor = Arc::clone(servant) as Arc<dyn LifeCycle>;

@@ -7,6 +7,7 @@ use oxorb_cdr::Link;
 use oxorb_core::{Interface, ObjectRef, Ref};
 use oxorb_object::SystemException;
 
+use crate::attribute::Attribute;
 use crate::container::Inner;
 use crate::life::{Life, LifeCycle, LifeCycleError, Phase};
 use crate::port::Port;
@@ -22,6 +23,7 @@ pub struct Component {
     pub(crate) container: Weak<Inner>,
     pub(crate) settings: Settings,
     ports: OnceLock<Vec<(&'static str, Port)>>,
+    attributes: OnceLock<Vec<Attribute>>,
     pub(crate) home: OnceLock<CcmHomeRef>,
     pub(crate) key: OnceLock<Link<PrimaryKeyBase>>,
     own: OnceLock<ObjectRef>,
@@ -37,6 +39,7 @@ impl Component {
             container,
             settings,
             ports: OnceLock::new(),
+            attributes: OnceLock::new(),
             home: OnceLock::new(),
             key: OnceLock::new(),
             own: OnceLock::new(),
@@ -58,6 +61,11 @@ impl Component {
     /// Returns its reference; `None` only while it is being installed.
     pub fn object(&self) -> Option<&ObjectRef> {
         self.own.get()
+    }
+
+    /// Returns its attributes, inherited ones and those of supported interfaces included.
+    pub fn attributes(&self) -> &[Attribute] {
+        self.attributes.get().map_or(&[], Vec::as_slice)
     }
 
     /// Ends its configuration: calls the executor's `configuration_complete`.
@@ -133,6 +141,10 @@ impl Component {
 
     pub(crate) fn set_ports(&self, ports: Vec<(&'static str, Port)>) {
         let _ = self.ports.set(ports);
+    }
+
+    pub(crate) fn set_attributes(&self, attributes: Vec<Attribute>) {
+        let _ = self.attributes.set(attributes);
     }
 
     pub(crate) fn ports(&self) -> &[(&'static str, Port)] {

@@ -3,12 +3,15 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use oxorb_cdr::TypeCode;
 use oxorb_core::{Interface, ObjectRef, Servant};
 use oxorb_object::SystemException;
 
 use crate::assembly::ComposedOf;
+use crate::attribute::Attribute;
 use crate::component::Component;
 use crate::container::{InstallError, WeakContainer};
+use crate::lock::Mutex;
 use crate::refusal::NO_DEFINITION;
 use crate::{
     CcmExceptionReason, CcmHome, CcmObjectRef, CreateFailure, LifeCycleError, RemoveFailure,
@@ -33,6 +36,7 @@ pub struct Home {
     component_id: &'static str,
     container: WeakContainer,
     own: OnceLock<ObjectRef>,
+    attributes: Mutex<Vec<Attribute>>,
     created: AtomicU64,
 }
 
@@ -48,6 +52,7 @@ impl Home {
             component_id,
             container,
             own: OnceLock::new(),
+            attributes: Mutex::default(),
             created: AtomicU64::new(0),
         }
     }
@@ -70,6 +75,21 @@ impl Home {
     /// Returns its reference; `None` only while it is being installed.
     pub fn object(&self) -> Option<&ObjectRef> {
         self.own.get()
+    }
+
+    /// Returns its attributes, inherited ones and those of supported interfaces included.
+    pub fn attributes(&self) -> Vec<Attribute> {
+        self.attributes.lock().clone()
+    }
+
+    /// Declares `attribute T name`: for generated code.
+    #[doc(hidden)]
+    pub fn attribute(&self, name: &'static str, is_settable: bool, type_code: fn() -> TypeCode) {
+        self.attributes.lock().push(Attribute {
+            name,
+            is_settable,
+            type_code,
+        });
     }
 
     /// Returns the components that it has made and that are not removed.

@@ -16,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 mod assembly;
+mod attribute;
 mod component;
 mod container;
 mod finder;
@@ -35,6 +36,7 @@ mod idl {
 pub use assembly::ComposedOf;
 #[doc(hidden)]
 pub use assembly::{Assembly, Instance};
+pub use attribute::Attribute;
 pub use component::Component;
 pub use container::{Container, ContainerBuilder, InstallError};
 pub use finder::Homes;

@@ -8,6 +8,7 @@ use oxorb_object::{CompletionStatus, SystemException, SystemExceptionKind, minor
 
 use super::table::{Refusal, Table};
 use crate::event_consumer_base::PushEventError;
+use crate::life::NOT_NOW;
 use crate::{
     AlreadyConnected, BadEventType, Cookie, EventBase, ExceededConnectionLimit, InvalidConnection,
     NoConnection,
@@ -106,11 +107,18 @@ impl<E: EventType> Source<E> {
         for connection in self.table.load().iter() {
             let result = E::push(&connection.reference, event);
             let gone = matches!(&result, Err(exception) if exception.kind == SystemExceptionKind::ObjectNotExist);
-            match result {
+            match &result {
                 Ok(()) => pushed.delivered += 1,
                 Err(_) => pushed.failed += 1,
             }
-            (self.table).note(connection, result.is_err(), gone, self.most_failures);
+            // A component that is not active yet, or passive, is alive.
+            let alive = match &result {
+                Ok(()) => true,
+                Err(exception) => {
+                    (exception.kind, exception.minor) == (NOT_NOW.kind, NOT_NOW.minor)
+                }
+            };
+            (self.table).note(connection, !alive, gone, self.most_failures);
         }
         pushed
     }
@@ -154,7 +162,8 @@ impl<E: EventType> Emitter<E> {
 
 impl<E: EventType> Publisher<E> {
     /// Pushes an event to each consumer, in the order in which they subscribed. Waits for each as long as the container's
-    /// `push_timeout`; one that fails `push_failures` times in a row, or no longer exists, is unsubscribed.
+    /// `push_timeout`; one that fails `push_failures` times in a row, or no longer exists, is unsubscribed. A component that
+    /// is not active refuses the event and stays subscribed.
     pub fn push(&self, event: &Link<E>) -> Pushed {
         self.0.push(event)
     }

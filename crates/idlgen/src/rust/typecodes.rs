@@ -50,6 +50,15 @@ impl Rust<'_> {
         }
     }
 
+    /// The type code of a type as it is used outside type codes, as an expression.
+    pub(super) fn used_type_code(&self, scope: &Scope<'_>, ty: &Type) -> TokenStream {
+        let mut spelling = Spelling {
+            cycle: BTreeSet::new(),
+            spelled: BTreeSet::new(),
+        };
+        self.type_code(scope, ty, &mut spelling)
+    }
+
     fn lazy(&self, scope: &Scope<'_>, def: &Def) -> TokenStream {
         let r = &scope.runtime;
         let mut spelling = Spelling {

@@ -349,6 +349,9 @@ impl<'m> Rust<'m> {
             })
         });
         let provided: Vec<_> = provided.collect();
+        let mut with_attributes = self.defs_named(&component.chain);
+        with_attributes.extend(self.defs_named(&component.supports));
+        let attributes = self.declared_attributes(inner, &with_attributes, &quote!(assembly));
         let [
             set_session_context,
             configuration_complete,
@@ -393,6 +396,7 @@ impl<'m> Rust<'m> {
             }
             impl<E: #executor> #c::ComposedOf<E> for #own {
                 fn assemble(executor: E, assembly: &mut #c::Assembly) -> #result<(), #c::InstallError> {
+                    #attributes
                     let ports = #arc::new(#all {
                         instance: assembly.instance(),
                         #(#declared,)*

@@ -142,6 +142,9 @@ impl<'m> Rust<'m> {
                 #declared
             }
         };
+        let mut with_attributes = self.defs_named(&explicit);
+        with_attributes.extend(self.defs_named(&home.supports));
+        let attributes = self.declared_attributes(inner, &with_attributes, &quote!(home));
         let (servant, own) = (self.named(inner, def.id), self.reference(inner, def.id));
         let inside = quote! {
             /// The servant around an executor.
@@ -158,6 +161,7 @@ impl<'m> Rust<'m> {
             impl<H: #executor> #c::ManagedBy<H> for #own {
                 const COMPONENT_ID: &'static str = #component_id;
                 fn home_servant(executor: H, home: #arc<#c::Home>) -> #arc<dyn #r::Servant> {
+                    #attributes
                     <Self as #r::ServedBy<#adapter<H>>>::servant(#adapter { executor, home })
                 }
             }

@@ -1,6 +1,7 @@
 //! Interfaces: servant trait, reference type, errors, skeleton.
 
 mod ami;
+mod attributes;
 mod behaviour;
 mod client;
 mod direct;

@@ -1,0 +1,20 @@
+//! Attributes as a deployer sees them.
+
+use oxorb_cdr::TypeCode;
+
+/// An attribute of a component or a home.
+#[derive(Debug, Clone, Copy)]
+pub struct Attribute {
+    /// Its name.
+    pub name: &'static str,
+    /// Whether it can be set.
+    pub is_settable: bool,
+    pub(crate) type_code: fn() -> TypeCode,
+}
+
+impl Attribute {
+    /// Returns its type.
+    pub fn type_code(&self) -> TypeCode {
+        (self.type_code)()
+    }
+}

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use oxorb_component::{ComposedOf, Container, InstallError, ManagedBy};
-use oxorb_core::{Interface, ObjectRef};
+use oxorb_core::ObjectRef;
 
 /// Components and homes that an executable has, by entry point: the execParameter `component factory` or `home factory` of
 /// an implementation of the plan.
@@ -40,6 +40,12 @@ pub(crate) struct Entry {
     /// Repository id of the component or the home.
     pub(crate) type_id: &'static str,
     pub(crate) install: Arc<Install>,
+}
+
+impl fmt::Debug for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.kind, self.type_id)
+    }
 }
 
 impl Implementations {

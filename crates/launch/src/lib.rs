@@ -12,8 +12,16 @@
 //! The facade shows this crate as `oxorb::deployment`. `docs/deployment.md` tells how to launch plans.
 #![forbid(unsafe_code)]
 
+mod directory;
+mod error;
 mod implementations;
+mod locality;
 mod lock;
+mod part;
+mod process;
+mod resources;
+mod whole_file;
+pub mod wire;
 
 /// Types and interfaces of `Deployment.idl`, `DAnCE.idl` and `deployment.idl`.
 pub mod idl {
@@ -23,4 +31,9 @@ pub mod idl {
     pub use d_an_ce as dance;
 }
 
+pub use error::LaunchError;
 pub use implementations::Implementations;
+pub use locality::{Locality, Provided, References};
+pub use part::part;
+pub use process::{Started, run};
+pub use resources::attach_resources;

@@ -47,11 +47,8 @@ pub mod cdr {
 pub mod components {
     pub use oxorb_component::*;
 }
-/// Deployment plans launched: localities and their managers. With the feature `deployment`.
 #[cfg(feature = "deployment")]
-pub mod deployment {
-    pub use oxorb_launch::*;
-}
+pub mod deployment;
 /// Calls, servants and values without generated code: DII, DSI, DynAny.
 pub mod dynamic {
     pub use oxorb_dynamic::*;

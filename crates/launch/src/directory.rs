@@ -1,0 +1,168 @@
+//! References between the processes of a plan that no manager launches: files in a directory that all of them see.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use oxorb_core::{Interface, ObjectRef, Orb};
+use oxorb_deploy::plan::Plan;
+
+use crate::part::instance_elsewhere;
+use crate::{Provided, References, whole_file};
+
+/// Octets of a file at most.
+const MOST_OCTETS: u64 = 1 << 20;
+
+/// Time in which an object has to answer that it is there.
+const ANSWER: Duration = Duration::from_secs(2);
+
+/// A directory with a file for each port that provides for another process: `INSTANCE.PORT.ior`.
+pub(crate) struct Directory {
+    path: PathBuf,
+    written: Vec<PathBuf>,
+    /// What is known of other processes' ports.
+    known: HashMap<Port, Known>,
+}
+
+/// An instance and a port of it.
+type Port = (String, String);
+
+struct Known {
+    text: String,
+    object: ObjectRef,
+}
+
+impl Directory {
+    pub(crate) fn new(path: impl Into<PathBuf>) -> Self {
+        Directory {
+            path: path.into(),
+            written: Vec::new(),
+            known: HashMap::new(),
+        }
+    }
+
+    /// Writes the references that other processes connect to.
+    pub(crate) fn publish(&mut self, provided: &[Provided]) -> io::Result<()> {
+        fs::create_dir_all(&self.path)?;
+        for one in provided {
+            let file = self.file(&one.instance, &one.port);
+            whole_file::write(&file, &one.reference.to_ior())?;
+            self.written.push(file);
+        }
+        Ok(())
+    }
+
+    /// Takes the references away that this process has written.
+    pub(crate) fn withdraw(&mut self) {
+        for file in self.written.drain(..) {
+            // Somebody may have taken it away.
+            let _ = fs::remove_file(file);
+        }
+    }
+
+    /// Reads what other processes of the plan provide; returns whether anything is new. What does not answer is not taken:
+    /// it is left from an earlier run.
+    pub(crate) fn refresh(&mut self, orb: &Orb, plan: &Plan) -> bool {
+        let mut is_new = false;
+        for (instance, port) in wanted(plan) {
+            let Some(text) = read(&self.file(&instance, &port)) else {
+                continue;
+            };
+            let key = (instance, port);
+            if self.known.get(&key).is_some_and(|known| known.text == text) {
+                continue;
+            }
+            let Ok(object) = orb.string_to_object(text.trim()) else {
+                continue;
+            };
+            if matches!(object.with_timeout(ANSWER).non_existent(), Ok(false)) {
+                self.known.insert(key, Known { text, object });
+                is_new = true;
+            }
+        }
+        is_new
+    }
+
+    /// Returns the ports of other processes of which nothing is known.
+    pub(crate) fn missing(&self, plan: &Plan) -> Vec<String> {
+        let unknown = wanted(plan)
+            .into_iter()
+            .filter(|port| !self.known.contains_key(port));
+        unknown
+            .map(|(instance, port)| format!("{instance}.{port}"))
+            .collect()
+    }
+
+    /// Returns what is known, by connection.
+    pub(crate) fn references(&self, plan: &Plan) -> References {
+        let mut all = References::new();
+        for connection in &plan.connection {
+            for external in &connection.external_reference {
+                let instance = instance_elsewhere(external).map(str::to_owned);
+                let port = external.port_name.clone();
+                let known = instance.zip(port).and_then(|port| self.known.get(&port));
+                if let Some(known) = known {
+                    let of = all.entry(connection.name.clone()).or_default();
+                    of.push(known.object.clone());
+                }
+            }
+        }
+        all
+    }
+
+    fn file(&self, instance: &str, port: &str) -> PathBuf {
+        self.path
+            .join(format!("{}.{}.ior", escaped(instance), escaped(port)))
+    }
+}
+
+/// Returns the ports of other processes that this part of a plan uses.
+fn wanted(plan: &Plan) -> Vec<Port> {
+    let mut all = Vec::new();
+    for connection in &plan.connection {
+        let mut inside = connection.internal_endpoint.iter();
+        if inside.all(|end| end.provides()) {
+            continue;
+        }
+        for external in &connection.external_reference {
+            if let (true, Some(instance), Some(port)) = (
+                external.provider.unwrap_or(true),
+                instance_elsewhere(external),
+                &external.port_name,
+            ) {
+                all.push((instance.to_owned(), port.clone()));
+            }
+        }
+    }
+    all
+}
+
+fn read(file: &Path) -> Option<String> {
+    let mut text = String::new();
+    let file = fs::File::open(file).ok()?;
+    file.take(MOST_OCTETS).read_to_string(&mut text).ok()?;
+    Some(text)
+}
+
+/// A name as part of a file name: what is no letter, digit, `-` or `_` becomes `%XX`.
+fn escaped(name: &str) -> String {
+    let octets = name.bytes().map(|octet| match octet {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' => char::from(octet).to_string(),
+        octet => format!("%{octet:02X}"),
+    });
+    octets.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_files_stay_within_the_directory_and_differ() {
+        assert_eq!(escaped("gps-1_b"), "gps-1_b");
+        assert_eq!(escaped("../a b"), "%2E%2E%2Fa%20b");
+        assert_ne!(escaped("a.b"), escaped("a%2Eb"));
+    }
+}

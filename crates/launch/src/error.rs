@@ -1,0 +1,94 @@
+//! Why a plan was not launched.
+
+use std::fmt;
+
+use oxorb_deploy::{Finding, Place, Source};
+
+use crate::idl::deployment::{InvalidConnection, PlanError, StartError, StopError};
+
+/// Why a plan, or a part of it, was not launched or not stopped.
+#[derive(Clone, PartialEq, Eq)]
+pub struct LaunchError {
+    /// Instance or connection that it is about; empty: the whole plan.
+    pub name: String,
+    /// Place in the plan, what is wrong, and what to do about it.
+    pub finding: Finding,
+}
+
+impl LaunchError {
+    /// An error about an instance or a connection of the plan.
+    pub fn new(name: impl Into<String>, place: Place, what: impl Into<String>) -> Self {
+        LaunchError {
+            name: name.into(),
+            finding: Finding::error(place, what),
+        }
+    }
+
+    /// Adds what to do about it.
+    #[must_use]
+    pub fn cure(mut self, cure: impl Into<String>) -> Self {
+        self.finding = self.finding.cure(cure);
+        self
+    }
+
+    /// Moves its place to another document.
+    #[must_use]
+    pub(crate) fn within(mut self, source: Source) -> Self {
+        self.finding = self.finding.within(source);
+        self
+    }
+
+    /// Returns what is wrong and what to do about it, without the place.
+    pub fn reason(&self) -> String {
+        match self.finding.cure.as_str() {
+            "" => self.finding.what.clone(),
+            cure => format!("{}; {cure}", self.finding.what),
+        }
+    }
+}
+
+impl fmt::Display for LaunchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.finding, f)
+    }
+}
+
+impl fmt::Debug for LaunchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for LaunchError {}
+
+impl From<LaunchError> for PlanError {
+    fn from(error: LaunchError) -> Self {
+        let reason = error.reason();
+        let name = error.name;
+        PlanError { name, reason }
+    }
+}
+
+impl From<LaunchError> for StartError {
+    fn from(error: LaunchError) -> Self {
+        let reason = error.reason();
+        let name = error.name;
+        StartError { name, reason }
+    }
+}
+
+impl From<LaunchError> for StopError {
+    fn from(error: LaunchError) -> Self {
+        let reason = error.reason();
+        let name = error.name;
+        StopError { name, reason }
+    }
+}
+
+impl From<LaunchError> for InvalidConnection {
+    fn from(error: LaunchError) -> Self {
+        let reason = error.reason();
+        let name = error.name;
+        InvalidConnection { name, reason }
+    }
+}

@@ -1,0 +1,168 @@
+//! Connections of a process: from the ports of its instances that use to what provides.
+
+use std::collections::BTreeMap;
+
+use oxorb_cdr::Link;
+use oxorb_component::{Component, Cookie, Events, Receptacles};
+use oxorb_core::policy::{AnyPolicy, PriorityBandedConnection, SetOverrideType};
+use oxorb_core::{Interface, ObjectRef};
+use oxorb_deploy::Place;
+use oxorb_deploy::basic::PortKind;
+
+use super::provided::ports;
+use crate::LaunchError;
+
+/// References of what provides, by name of connection.
+pub type References = BTreeMap<String, Vec<ObjectRef>>;
+
+/// A port that uses, of one connection.
+#[derive(Debug, Clone)]
+pub(super) struct User {
+    pub(super) connection: String,
+    pub(super) instance: String,
+    pub(super) port: String,
+    pub(super) kind: PortKind,
+    pub(super) place: Place,
+}
+
+/// A connection that was made.
+pub(super) struct Made {
+    pub(super) user: User,
+    pub(super) reference: ObjectRef,
+}
+
+impl User {
+    fn error(&self, what: impl Into<String>) -> LaunchError {
+        LaunchError::new(&self.connection, self.place, what)
+    }
+
+    /// Connects the port.
+    pub(super) fn connect(
+        &self,
+        component: &Component,
+        to: &ObjectRef,
+        bands: Option<PriorityBandedConnection>,
+    ) -> Result<(), LaunchError> {
+        let to = match bands {
+            Some(bands) => {
+                let policy = AnyPolicy::from(bands);
+                let banded = to.set_policy_overrides(&[policy], SetOverrideType::Add);
+                &banded.map_err(|error| {
+                    self.error(format!(
+                        "connection {:?} cannot have its bands: {error}",
+                        self.connection
+                    ))
+                })?
+            }
+            None => to,
+        };
+        let done = match self.kind {
+            PortKind::SimplexReceptacle | PortKind::MultiplexReceptacle => {
+                let made = Receptacles::connect(component, &self.port, Some(to));
+                made.map(drop).map_err(|error| error.to_string())
+            }
+            PortKind::EventPublisher => {
+                let made = component.subscribe(&self.port, Some(&to.unchecked_narrow()));
+                made.map(drop).map_err(|error| error.to_string())
+            }
+            PortKind::EventEmitter => {
+                let made = component.connect_consumer(&self.port, Some(&to.unchecked_narrow()));
+                made.map_err(|error| error.to_string())
+            }
+            kind => {
+                let what = format!(
+                    "{}.{} of connection {:?} is of the kind {}, which cannot be connected",
+                    self.instance,
+                    self.port,
+                    self.connection,
+                    kind.text()
+                );
+                let cure = "name the ports that an extended port stands for, as PORT_NAME";
+                return Err(self.error(what).cure(cure));
+            }
+        };
+        done.map_err(|why| {
+            let known = ports(component, self.kind);
+            if !known.contains(&self.port) {
+                let what = format!(
+                    "connection {:?} cannot be made: {:?} has no {} {:?}",
+                    self.connection,
+                    self.instance,
+                    self.kind.text(),
+                    self.port
+                );
+                let cure = match known.as_slice() {
+                    [] => "it has none".to_owned(),
+                    known => format!("it has {}", known.join(", ")),
+                };
+                return self.error(what).cure(cure);
+            }
+            let what = format!(
+                "connection {:?} was not made: {}.{} refused {}: {why}",
+                self.connection,
+                self.instance,
+                self.port,
+                Interface::reference(to).ior().type_id
+            );
+            self.error(what)
+        })
+    }
+
+    /// Ends the connection to an object; one that is gone already is ended.
+    pub(super) fn disconnect(&self, component: &Component, from: &ObjectRef) {
+        let Some(cookie) = self.cookie(component, from) else {
+            return;
+        };
+        // A connection that ends itself at this moment is ended.
+        match self.kind {
+            PortKind::SimplexReceptacle | PortKind::MultiplexReceptacle => {
+                let _ = Receptacles::disconnect(component, &self.port, &cookie);
+            }
+            PortKind::EventPublisher => drop(component.unsubscribe(&self.port, &cookie)),
+            PortKind::EventEmitter => drop(component.disconnect_consumer(&self.port)),
+            _ => {}
+        }
+    }
+
+    /// Reports whether the port is connected to an object.
+    pub(super) fn is_connected(&self, component: &Component, to: &ObjectRef) -> bool {
+        self.cookie(component, to).is_some()
+    }
+
+    /// Returns the cookie of the connection to an object, which is null where ports have none.
+    fn cookie(&self, component: &Component, to: &ObjectRef) -> Option<Link<Cookie>> {
+        let is_it = |object: &Option<ObjectRef>| {
+            let object = object.as_ref();
+            object.is_some_and(|object| {
+                Interface::reference(object).is_equivalent(Interface::reference(to))
+            })
+        };
+        match self.kind {
+            PortKind::SimplexReceptacle | PortKind::MultiplexReceptacle => {
+                let all = component.get_connections(&self.port).ok()?;
+                let mut all = all.iter().filter_map(Link::get);
+                let found = all.find(|one| is_it(&one.objref))?;
+                Some(found.ck.get().map_or_else(Link::null, Into::into))
+            }
+            PortKind::EventPublisher => {
+                let name = [self.port.clone()];
+                let described = component.get_named_publishers(&name).ok()?;
+                let described = described.first()?.get()?;
+                let mut all = described.consumer.iter().filter_map(Link::get);
+                let found = all.find(|one| {
+                    let consumer = one.consumer.as_ref();
+                    is_it(&consumer.map(Interface::unchecked_narrow))
+                })?;
+                Some(found.ck.clone())
+            }
+            PortKind::EventEmitter => {
+                let name = [self.port.clone()];
+                let described = component.get_named_emitters(&name).ok()?;
+                let described = described.first()?.get()?;
+                let consumer = described.consumer.as_ref();
+                is_it(&consumer.map(Interface::unchecked_narrow)).then(Link::null)
+            }
+            _ => None,
+        }
+    }
+}

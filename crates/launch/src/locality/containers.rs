@@ -1,0 +1,325 @@
+//! Containers of a process: one for each policy set, made when the first instance needs it.
+
+use oxorb_component::Container;
+use oxorb_core::policy::PriorityBandedConnection;
+use oxorb_core::{Orb, RequestBuffering, Threadpool, ThreadpoolId, ThreadpoolLane};
+use oxorb_deploy::plan::Instance;
+use oxorb_deploy::rtcad::{self, PolicySet, PriorityModelKind, ServerResources};
+use oxorb_deploy::{Place, Source};
+use oxorb_object::{PriorityBand, PriorityBands, PriorityModel, PriorityModelPolicy};
+use oxorb_poa::{Poa, RtPolicies};
+use oxorb_rt::Priority;
+
+use crate::LaunchError;
+
+/// Property of a deployed resource that names the policies of an instance.
+const INSTANCE_POLICY: &str = "CIAO:InstancePolicy";
+
+/// Property of a deployed resource that names the policies of what its receptacles refer to.
+const RECEPTACLE_POLICY: &str = "CIAO:ReceptaclePolicy";
+
+/// What decides on an instance's container: instances of equal quality share one.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Quality {
+    set: Option<PolicySet>,
+    pool: Option<Pool>,
+    bands: Vec<PriorityBand>,
+}
+
+/// A threadpool as the resources describe it.
+#[derive(Debug, Clone, PartialEq)]
+enum Pool {
+    Plain(rtcad::Threadpool),
+    Laned(rtcad::ThreadpoolWithLanes),
+}
+
+impl Quality {
+    /// Returns the quality of an instance.
+    pub(super) fn of(
+        instance: &Instance,
+        resources: Option<&ServerResources>,
+    ) -> Result<Quality, LaunchError> {
+        let attached = resources
+            .and_then(|resources| resources.attachment(&instance.name))
+            .and_then(|attachment| attachment.policy_set.as_ref())
+            .map(|to| (to.id.as_str(), to.place, Source::Rtcad));
+        let Some(named) = attached.or_else(|| named(instance, INSTANCE_POLICY)) else {
+            return Ok(Quality::default());
+        };
+        Quality::of_set(instance, named, resources)
+    }
+
+    /// Returns the bands of the connections that an instance's receptacles make.
+    pub(super) fn receptacles(
+        instance: &Instance,
+        resources: Option<&ServerResources>,
+    ) -> Result<Option<PriorityBandedConnection>, LaunchError> {
+        let attached = resources
+            .and_then(|resources| resources.attachment(&instance.name))
+            .and_then(|attachment| attachment.receptacle_policy.as_ref())
+            .map(|to| (to.id.as_str(), to.place, Source::Rtcad));
+        let Some(named) = attached.or_else(|| named(instance, RECEPTACLE_POLICY)) else {
+            return Ok(None);
+        };
+        let (id, place, source) = named;
+        let quality = Quality::of_set(instance, named, resources)?;
+        let bands = PriorityBandedConnection::new(&quality.bands).map_err(|error| {
+            let what = format!(
+                "policy set {id:?} of the receptacles of {:?} has no bands that can be used: {error}",
+                instance.name
+            );
+            LaunchError::new(&instance.name, place, what)
+                .within(source)
+                .cure("give the set a priorityBandedConnection")
+        })?;
+        Ok(Some(bands))
+    }
+
+    /// Returns the id of the policy set, which is empty for the default container.
+    pub(super) fn id(&self) -> &str {
+        self.set.as_ref().map_or("", |set| &set.id.0)
+    }
+
+    fn of_set(
+        instance: &Instance,
+        (id, place, source): Named<'_>,
+        resources: Option<&ServerResources>,
+    ) -> Result<Quality, LaunchError> {
+        let missing = |what: String| LaunchError::new(&instance.name, place, what).within(source);
+        let Some(resources) = resources else {
+            let what = format!(
+                "instance {:?} is about policy set {id:?}, and no real-time resources are given",
+                instance.name
+            );
+            return Err(missing(what).cure("give the document of real-time resources with --rt"));
+        };
+        let set = resources.policy_set(id).ok_or_else(|| {
+            let what = format!(
+                "instance {:?} is about policy set {id:?}, which the resources do not have",
+                instance.name
+            );
+            missing(what).cure("declare it in orbConfigs")
+        })?;
+        let described = resources.orb_configs.as_ref();
+        let described = described.and_then(|configs| configs.resources.as_ref());
+        let absent = |kind: &str, to: &rtcad::TextRef| {
+            let what = format!(
+                "policy set {id:?} is about {kind} {:?}, which is not there",
+                to.id
+            );
+            LaunchError::new(&instance.name, to.place, what)
+                .within(Source::Rtcad)
+                .cure("declare it in orbConfigs")
+        };
+        let pool = |to: &rtcad::TextRef| {
+            let described = described?;
+            let mut plain = described.threadpool.iter();
+            let mut laned = described.threadpool_with_lanes.iter();
+            let plain = plain.find(|pool| pool.id.0 == to.id).cloned();
+            let mut laned = || laned.find(|pool| pool.id.0 == to.id).cloned();
+            plain.map(Pool::Plain).or_else(|| laned().map(Pool::Laned))
+        };
+        let bands = |to: &rtcad::TextRef| {
+            let mut all = described?.connection_bands.iter();
+            all.find(|bands| bands.id.0 == to.id)
+        };
+        Ok(Quality {
+            pool: match &set.threadpool {
+                Some(to) => Some(pool(to).ok_or_else(|| absent("threadpool", to))?),
+                None => None,
+            },
+            bands: match &set.priority_banded_connection {
+                Some(to) => {
+                    let bands = bands(to).ok_or_else(|| absent("connectionBands", to))?;
+                    let band = |band: &rtcad::Band| PriorityBand {
+                        low: band.low.0,
+                        high: band.high.0,
+                    };
+                    bands.band.iter().map(band).collect()
+                }
+                None => Vec::new(),
+            },
+            set: Some(set.clone()),
+        })
+    }
+}
+
+/// Id of a policy set, and where it is named.
+type Named<'n> = (&'n str, Place, Source);
+
+/// Returns the policy set that the plan itself names, as CIAO's plans do.
+fn named<'i>(instance: &'i Instance, property: &str) -> Option<Named<'i>> {
+    let resources = instance.deployed_resource.iter();
+    let mut properties = resources.flat_map(|resource| &resource.property);
+    let found = properties.find(|one| one.name == property)?;
+    Some((found.value.as_text()?, found.place, Source::Plan))
+}
+
+/// The containers of a process, and their threadpools.
+pub(super) struct Containers {
+    root: Poa,
+    orb: Orb,
+    /// Begins the names of POAs.
+    prefix: String,
+    made: u32,
+    containers: Vec<(Quality, Container)>,
+    pools: Vec<(Pool, ThreadpoolId)>,
+}
+
+impl Containers {
+    pub(super) fn new(root: Poa, orb: Orb, prefix: String) -> Self {
+        Containers {
+            root,
+            orb,
+            prefix,
+            made: 0,
+            containers: Vec::new(),
+            pools: Vec::new(),
+        }
+    }
+
+    /// Returns the container of a quality, which is made if it is not there.
+    pub(super) fn get(
+        &mut self,
+        quality: &Quality,
+        of: &Instance,
+    ) -> Result<Container, LaunchError> {
+        let mut known = self.containers.iter();
+        if let Some((_, container)) = known.find(|(known, _)| known == quality) {
+            return Ok(container.clone());
+        }
+        let refused = |why: String| match &quality.set {
+            Some(set) => {
+                let what = format!("policy set {:?} was refused: {why}", quality.id());
+                LaunchError::new(&of.name, set.place, what).within(Source::Rtcad)
+            }
+            None => {
+                let what = format!("the container of instance {:?} was refused: {why}", of.name);
+                LaunchError::new(&of.name, of.place, what)
+            }
+        };
+        let threadpool = match &quality.pool {
+            Some(pool) => Some(self.pool(pool).map_err(refused)?),
+            None => None,
+        };
+        let model = quality
+            .set
+            .as_ref()
+            .and_then(|set| set.priority_model.as_ref());
+        let priority_model = model.map(|model| PriorityModelPolicy {
+            model: match model.priority_model {
+                PriorityModelKind::ClientPropagated => PriorityModel::ClientPropagated,
+                PriorityModelKind::ServerDeclared => PriorityModel::ServerDeclared,
+            },
+            server_priority: model.server_priority.0,
+        });
+        let priority_bands = match quality.bands.as_slice() {
+            [] => None,
+            bands => Some(PriorityBands::new(bands).map_err(|error| refused(error.to_string()))?),
+        };
+        self.made += 1;
+        let name = format!("{}#{} {}", self.prefix, self.made, quality.id());
+        let created = Container::builder(&self.root, &name)
+            .realtime(RtPolicies {
+                priority_model,
+                threadpool,
+                priority_bands,
+                ..RtPolicies::default()
+            })
+            .explicit_activation(true)
+            .max_components(MOST_COMPONENTS)
+            .create();
+        match created {
+            Ok(container) => {
+                self.containers.push((quality.clone(), container.clone()));
+                Ok(container)
+            }
+            Err(error) => {
+                let error = refused(error.to_string());
+                self.keep(&[]);
+                Err(error)
+            }
+        }
+    }
+
+    /// Destroys the containers of other qualities than these, then the threadpools that none uses any more.
+    pub(super) fn keep(&mut self, used: &[&Quality]) {
+        // Nothing is removed of what is still occupied: the qualities of all instances are in `used`.
+        self.containers.retain(|(quality, container)| {
+            let keep = used.contains(&quality) || !container.components().is_empty();
+            if !keep {
+                container.destroy();
+            }
+            keep
+        });
+        let containers = &self.containers;
+        self.pools.retain(|(pool, id)| {
+            let mut users = containers.iter();
+            let keep = users.any(|(quality, _)| quality.pool.as_ref() == Some(pool));
+            if !keep {
+                // A pool that is shut down with its ORB is gone as well.
+                let _ = self.orb.destroy_threadpool(*id);
+            }
+            keep
+        });
+    }
+
+    fn pool(&mut self, pool: &Pool) -> Result<ThreadpoolId, String> {
+        if let Some((_, id)) = self.pools.iter().find(|(known, _)| known == pool) {
+            return Ok(*id);
+        }
+        let plan = match pool {
+            Pool::Plain(pool) => plain(pool),
+            Pool::Laned(pool) => laned(pool),
+        }?;
+        let id = self.orb.create_threadpool(plan);
+        let id = id.map_err(|error| error.to_string())?;
+        self.pools.push((pool.clone(), id));
+        Ok(id)
+    }
+}
+
+/// Components of one container at most.
+const MOST_COMPONENTS: usize = 10_000;
+
+fn priority(priority: rtcad::Priority) -> Result<Priority, String> {
+    Priority::new(priority.0).map_err(|error| error.to_string())
+}
+
+fn buffering(requests: u32, octets: u32) -> RequestBuffering {
+    RequestBuffering {
+        max_requests: requests as usize,
+        max_octets: octets as usize,
+        ..RequestBuffering::default()
+    }
+}
+
+fn plain(pool: &rtcad::Threadpool) -> Result<Threadpool, String> {
+    let mut plan = Threadpool::new(pool.static_threads as usize)
+        .dynamic_threads(pool.dynamic_threads as usize)
+        .default_priority(priority(pool.default_priority)?)
+        .stack_size(pool.stacksize as usize);
+    if pool.allow_request_buffering {
+        let (requests, octets) = (pool.max_buffered_requests, pool.max_request_buffered_size);
+        plan = plan.buffering(buffering(requests, octets));
+    }
+    Ok(plan)
+}
+
+fn laned(pool: &rtcad::ThreadpoolWithLanes) -> Result<Threadpool, String> {
+    let lanes = pool.lane.iter().map(|lane| {
+        let threads = lane.static_threads as usize;
+        let made = ThreadpoolLane::new(priority(lane.priority)?, threads);
+        Ok(made.dynamic_threads(lane.dynamic_threads as usize))
+    });
+    let lanes = lanes.collect::<Result<Vec<_>, String>>()?;
+    let mut plan = Threadpool::with_lanes(lanes).stack_size(pool.stacksize as usize);
+    if pool.allow_borrowing {
+        plan = plan.allow_borrowing();
+    }
+    if pool.allow_request_buffering {
+        let (requests, octets) = (pool.max_buffered_requests, pool.max_request_buffered_size);
+        plan = plan.buffering(buffering(requests, octets));
+    }
+    Ok(plan)
+}

@@ -1,0 +1,404 @@
+//! One instance of a plan, from its recipe to its removal.
+
+use std::fs;
+use std::sync::Arc;
+
+use oxorb_component::{Component, Container, Home, KeylessCcmHomeRef, LifeCycleError, Phase};
+use oxorb_core::policy::PriorityBandedConnection;
+use oxorb_core::{Interface, ObjectRef, Orb};
+use oxorb_deploy::Place;
+use oxorb_deploy::basic::Property;
+use oxorb_deploy::plan::{Implementation, Instance, Plan};
+use oxorb_deploy::rtcad::ServerResources;
+
+use super::attributes;
+use super::containers::Quality;
+use crate::idl::ox_deployment as idl;
+use crate::implementations::{Entry, Kind};
+use crate::{Implementations, LaunchError, whole_file};
+
+/// Property of an instance that names the home which makes it.
+const EXPLICIT_HOME: &str = "edu.vanderbilt.dre.DAnCE.ExplicitHome";
+
+/// Properties of an instance that name a file for its reference; the second is CIAO's oldest.
+const REFERENCE_FILES: [&str; 2] = ["edu.vanderbilt.dre.DAnCE.InstanceIOR", "ComponentIOR"];
+
+/// Properties of an instance that nothing here honours, and that change what others see of it.
+const UNSUPPORTED: [&str; 3] = [
+    "edu.vanderbilt.dre.DAnCE.RegisterNaming",
+    "edu.vanderbilt.dre.DAnCE.InstanceNC",
+    "edu.vanderbilt.dre.DAnCE.DomainNC",
+];
+
+/// Parameters of an implementation that name its entry point.
+const ENTRIES: [(&str, Kind); 2] = [
+    ("component factory", Kind::Component),
+    ("home factory", Kind::Home),
+];
+
+/// All that decides on an instance: one that is made by an equal recipe need not be replaced.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Recipe {
+    entry: EntryPoint,
+    properties: Vec<Property>,
+    quality: Quality,
+}
+
+/// Where an instance comes from.
+#[derive(Debug, Clone)]
+enum EntryPoint {
+    Linked(String, Entry),
+    /// A home of the plan, by its name.
+    Home(String),
+}
+
+impl PartialEq for EntryPoint {
+    fn eq(&self, other: &EntryPoint) -> bool {
+        match (self, other) {
+            (EntryPoint::Linked(one, _), EntryPoint::Linked(other, _)) => one == other,
+            (EntryPoint::Home(one), EntryPoint::Home(other)) => one == other,
+            _ => false,
+        }
+    }
+}
+
+impl Recipe {
+    /// Returns the recipe of an instance, of whose plan the references are checked.
+    pub(super) fn of(
+        plan: &Plan,
+        instance: &Instance,
+        resources: Option<&ServerResources>,
+        implementations: &Implementations,
+    ) -> Result<Recipe, LaunchError> {
+        for name in UNSUPPORTED {
+            if let Some(property) = instance.property(name) {
+                let what = format!(
+                    "instance {:?} is about {name}, which is not supported",
+                    instance.name
+                );
+                let error = LaunchError::new(&instance.name, property.place, what);
+                return Err(error.cure(format!(
+                    "use {}, a file with its reference",
+                    REFERENCE_FILES[0]
+                )));
+            }
+        }
+        // That the receptacles' policies are there is known before anything is installed.
+        Quality::receptacles(instance, resources)?;
+        Ok(Recipe {
+            entry: entry_point(plan, instance, implementations)?,
+            properties: instance.config_property.clone(),
+            quality: Quality::of(instance, resources)?,
+        })
+    }
+
+    pub(super) fn quality(&self) -> &Quality {
+        &self.quality
+    }
+
+    /// Returns the name of the home that makes the instance.
+    pub(super) fn home(&self) -> Option<&str> {
+        match &self.entry {
+            EntryPoint::Home(name) => Some(name),
+            EntryPoint::Linked(..) => None,
+        }
+    }
+}
+
+fn entry_point(
+    plan: &Plan,
+    instance: &Instance,
+    implementations: &Implementations,
+) -> Result<EntryPoint, LaunchError> {
+    if let Some(property) = instance.property(EXPLICIT_HOME) {
+        let named = property
+            .value
+            .as_text()
+            .and_then(|name| plan.instance_named(name));
+        let Some(home) = named else {
+            let what = format!(
+                "instance {:?} is made by a home that this process does not have",
+                instance.name
+            );
+            let error = LaunchError::new(&instance.name, property.place, what);
+            return Err(error.cure("put both into one process"));
+        };
+        return Ok(EntryPoint::Home(home.name.clone()));
+    }
+    let implementation = plan.implementation_at(&instance.implementation);
+    let implementation = implementation.map(|at| &plan.implementation[at]);
+    let Some((implementation, (property, kind))) =
+        implementation.and_then(|one| Some((one, entry_property(one)?)))
+    else {
+        let what = format!(
+            "the implementation of instance {:?} names no entry point",
+            instance.name
+        );
+        let error = LaunchError::new(&instance.name, instance.place, what);
+        return Err(error.cure(format!(
+            "give implementation {:?} the execParameter \"component factory\" or \"home factory\"",
+            instance.implementation.id
+        )));
+    };
+    let name = property.value.as_text().unwrap_or_default();
+    let wrong = |what: String| LaunchError::new(&instance.name, property.place, what);
+    match implementations.entry(name) {
+        None => {
+            let known: Vec<&str> = implementations.entries().collect();
+            let known = match known.as_slice() {
+                [] => "none".to_owned(),
+                known => known.join(", "),
+            };
+            let what = format!(
+                "this executable has no entry point {name:?}, of implementation {:?} and instance {:?}",
+                implementation.name, instance.name
+            );
+            Err(wrong(what).cure(format!("it has {known}; link the implementation in")))
+        }
+        Some(entry) if entry.kind != kind => {
+            let (found, wanted) = (entry.kind, kind);
+            let what = format!("entry point {name:?} makes a {found}, and a {wanted} is wanted");
+            Err(wrong(what).cure(format!("name it by the execParameter \"{found} factory\"")))
+        }
+        Some(entry) => Ok(EntryPoint::Linked(name.to_owned(), entry.clone())),
+    }
+}
+
+fn entry_property(implementation: &Implementation) -> Option<(&Property, Kind)> {
+    ENTRIES.iter().find_map(|(name, kind)| {
+        let mut all = implementation.exec_parameter.iter();
+        let found = all.find(|property| property.name == *name)?;
+        Some((found, *kind))
+    })
+}
+
+/// An instance that is installed. Clones are the same.
+#[derive(Clone)]
+pub(super) struct Installed(Arc<Inner>);
+
+struct Inner {
+    name: String,
+    place: Place,
+    recipe: Recipe,
+    occupant: Occupant,
+    object: ObjectRef,
+    bands: Option<PriorityBandedConnection>,
+    /// Files with its reference.
+    files: Vec<String>,
+}
+
+enum Occupant {
+    Component(Arc<Component>),
+    Home(Arc<Home>),
+}
+
+impl Installed {
+    /// Installs an instance and sets its attributes; leaves nothing behind if that fails.
+    pub(super) fn new(
+        orb: &Orb,
+        container: &Container,
+        instance: &Instance,
+        resources: Option<&ServerResources>,
+        recipe: Recipe,
+        others: &[Installed],
+    ) -> Result<Installed, LaunchError> {
+        let failed = |why: String| {
+            let what = format!("instance {:?} was not installed: {why}", instance.name);
+            LaunchError::new(&instance.name, instance.place, what)
+        };
+        let gone = || failed("it is gone already".to_owned());
+        let (occupant, object) = match &recipe.entry {
+            EntryPoint::Linked(_, entry) => {
+                let made = (entry.install)(container, &instance.name);
+                let object = made.map_err(|error| failed(error.to_string()))?;
+                let occupant = match entry.kind {
+                    Kind::Component => container.component(&instance.name).map(Occupant::Component),
+                    Kind::Home => container.home(&instance.name).map(Occupant::Home),
+                };
+                (occupant.ok_or_else(gone)?, object)
+            }
+            EntryPoint::Home(name) => {
+                let mut homes = others.iter();
+                let home = homes.find(|one| one.name() == name && one.is_home());
+                let home = home.ok_or_else(|| failed(format!("{name:?} is no home")))?;
+                let factory: KeylessCcmHomeRef = home.0.object.unchecked_narrow();
+                let made = factory.create_component();
+                let made = made.map_err(|error| failed(format!("home {name:?} raised {error}")))?;
+                let component = made.as_ref().and_then(|made| home.component_of(made));
+                let component = component.ok_or_else(gone)?;
+                let object = component.object().cloned().ok_or_else(gone)?;
+                (Occupant::Component(component), object)
+            }
+        };
+        let mut inner = Inner {
+            name: instance.name.clone(),
+            place: instance.place,
+            bands: Quality::receptacles(instance, resources)?,
+            recipe,
+            occupant,
+            object,
+            files: Vec::new(),
+        };
+        let finished = inner.configure(orb, instance);
+        let installed = Installed(Arc::new(inner));
+        match finished {
+            Ok(()) => Ok(installed),
+            Err(error) => {
+                // The error that is reported is the one that came first.
+                let _ = installed.remove();
+                Err(error)
+            }
+        }
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    pub(super) fn quality(&self) -> &Quality {
+        &self.0.recipe.quality
+    }
+
+    pub(super) fn bands(&self) -> Option<PriorityBandedConnection> {
+        self.0.bands
+    }
+
+    pub(super) fn is_made_by(&self, recipe: &Recipe) -> bool {
+        self.0.recipe == *recipe
+    }
+
+    pub(super) fn is_home(&self) -> bool {
+        matches!(self.0.occupant, Occupant::Home(_))
+    }
+
+    /// Reports whether a home has made it.
+    pub(super) fn is_of(&self, home: &Installed) -> bool {
+        self.0.recipe.home() == Some(home.name())
+    }
+
+    pub(super) fn component(&self) -> Option<&Arc<Component>> {
+        match &self.0.occupant {
+            Occupant::Component(component) => Some(component),
+            Occupant::Home(_) => None,
+        }
+    }
+
+    /// Returns all that other instances may be connected to.
+    pub(super) fn objects(&self) -> Vec<ObjectRef> {
+        let mut all = vec![self.0.object.clone()];
+        if let Some(component) = self.component() {
+            all.extend(super::provided::objects(component));
+        }
+        all
+    }
+
+    pub(super) fn status(&self) -> idl::InstanceStatus {
+        let phase = self.component().map_or(Phase::Active, |it| it.phase());
+        idl::InstanceStatus {
+            name: self.0.name.clone(),
+            container: self.quality().id().to_owned(),
+            phase: match phase {
+                Phase::Installed => idl::InstancePhase::Installed,
+                Phase::Configured => idl::InstancePhase::Configured,
+                Phase::Active => idl::InstancePhase::Active,
+                Phase::Passive | Phase::Removed => idl::InstancePhase::Passive,
+            },
+            reference: Some(self.0.object.clone()),
+        }
+    }
+
+    /// Completes the configuration, if it is not complete.
+    pub(super) fn configure(&self) -> Result<(), LaunchError> {
+        match self.component() {
+            Some(component) if component.phase() == Phase::Installed => {
+                self.moved(component.configuration_complete(), "configured")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Activates it, unless it is active.
+    pub(super) fn activate(&self) -> Result<(), LaunchError> {
+        match self.component() {
+            Some(component) if component.phase() != Phase::Active => {
+                self.moved(component.activate(), "activated")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Passivates it, if it is active.
+    pub(super) fn passivate(&self) -> Result<(), LaunchError> {
+        match self.component() {
+            Some(component) if component.phase() == Phase::Active => {
+                self.moved(component.passivate(), "passivated")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Removes it; a component that a client has removed is removed.
+    pub(super) fn remove(&self) -> Result<(), LaunchError> {
+        for file in &self.0.files {
+            // Somebody may have taken it away.
+            let _ = fs::remove_file(file);
+        }
+        match &self.0.occupant {
+            Occupant::Component(component) if component.phase() != Phase::Removed => {
+                self.moved(component.remove(), "removed")
+            }
+            Occupant::Component(_) => Ok(()),
+            Occupant::Home(home) => {
+                let mut result = Ok(());
+                for component in home.components() {
+                    result = result.and(self.moved(component.remove(), "removed"));
+                }
+                home.remove();
+                result
+            }
+        }
+    }
+
+    fn component_of(&self, object: &impl Interface) -> Option<Arc<Component>> {
+        let Occupant::Home(home) = &self.0.occupant else {
+            return None;
+        };
+        let mut made = home.components().into_iter();
+        made.find(|one| {
+            let own = one.object().map(Interface::reference);
+            own.is_some_and(|own| own.is_equivalent(object.reference()))
+        })
+    }
+
+    fn moved(&self, moved: Result<(), LifeCycleError>, to: &str) -> Result<(), LaunchError> {
+        moved.map_err(|error| {
+            let what = format!("instance {:?} was not {to}: {error}", self.0.name);
+            LaunchError::new(&self.0.name, self.0.place, what)
+        })
+    }
+}
+
+impl Inner {
+    fn configure(&mut self, orb: &Orb, instance: &Instance) -> Result<(), LaunchError> {
+        let known = match &self.occupant {
+            Occupant::Component(component) => component.attributes().to_vec(),
+            Occupant::Home(home) => home.attributes(),
+        };
+        attributes::set(orb, &self.object, &known, instance)?;
+        for name in REFERENCE_FILES {
+            let Some(property) = instance.property(name) else {
+                continue;
+            };
+            let file = property.value.as_text().unwrap_or_default();
+            whole_file::write(file, &self.object.to_ior()).map_err(|error| {
+                let what = format!(
+                    "the reference of instance {:?} was not written to {file:?}: {error}",
+                    instance.name
+                );
+                LaunchError::new(&instance.name, property.place, what)
+            })?;
+            self.files.push(file.to_owned());
+        }
+        Ok(())
+    }
+}

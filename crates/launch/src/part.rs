@@ -1,0 +1,92 @@
+//! The part of a plan that runs in one process.
+
+use oxorb_deploy::Process;
+use oxorb_deploy::plan::{Endpoint, ExternalReference, Instance, Plan};
+
+/// How the location of an external reference begins that stands for an instance in another process; the name of the
+/// instance follows.
+const ELSEWHERE: &str = "plan:";
+
+/// Property of an implementation that says what its instances are.
+const IMPLEMENTATION_TYPE: &str = "edu.vanderbilt.dre.DAnCE.ImplementationType";
+
+/// Value of [`IMPLEMENTATION_TYPE`] of an instance that stands for its process.
+const LOCALITY_MANAGER: &str = "edu.vanderbilt.dre.DAnCE.LocalityManager";
+
+/// Returns the part of a plan that runs in a process: its instances, what they need, and the connections that end at them.
+///
+/// Ends at instances of other processes become external references, with the location `plan:INSTANCE`. The references of
+/// those that provide come with [`Locality::finish`](crate::Locality::finish).
+pub fn part(plan: &Plan, process: &Process) -> Plan {
+    let own = |instance: &Instance| {
+        let mut wanted = process.instances.iter();
+        wanted.any(|&at| std::ptr::eq(&plan.instance[at], instance))
+    };
+    let mut part = plan.clone();
+    part.instance = plan
+        .instance
+        .iter()
+        .filter(|one| own(one))
+        .cloned()
+        .collect();
+    let has = |id: &str| part.instance.iter().any(|one| one.id.0 == id);
+    part.connection.retain(|connection| {
+        let mut ends = connection.internal_endpoint.iter();
+        ends.any(|end| has(&end.instance.id))
+    });
+    for connection in &mut part.connection {
+        let (inside, outside): (Vec<_>, Vec<_>) = std::mem::take(&mut connection.internal_endpoint)
+            .into_iter()
+            .partition(|end| has(&end.instance.id));
+        connection.internal_endpoint = inside;
+        let outside = outside.iter().filter_map(|end| elsewhere(plan, end));
+        connection.external_reference.extend(outside);
+    }
+    part.implementation.retain(|one| {
+        let mut users = part.instance.iter();
+        users.any(|instance| instance.implementation.id == one.id.0)
+    });
+    part.artifact.retain(|one| {
+        let mut users = part.implementation.iter().flat_map(|it| &it.artifact);
+        users.any(|to| to.id == one.id.0)
+    });
+    for mapping in &mut part.external_property {
+        mapping.delegates_to.retain(|to| has(&to.instance.id));
+    }
+    part.external_property
+        .retain(|one| !one.delegates_to.is_empty());
+    for constraint in &mut part.locality_constraint {
+        constraint.constrained_instance.retain(|to| has(&to.id));
+    }
+    part.locality_constraint
+        .retain(|one| !one.constrained_instance.is_empty());
+    part
+}
+
+fn elsewhere(plan: &Plan, end: &Endpoint) -> Option<ExternalReference> {
+    let instance = &plan.instance[plan.instance_at(&end.instance)?];
+    Some(ExternalReference {
+        location: format!("{ELSEWHERE}{}", instance.name),
+        provider: Some(end.provides()),
+        port_name: Some(end.port_name.clone()),
+        place: end.place,
+        ..ExternalReference::default()
+    })
+}
+
+/// Returns the instance in another process that an external reference stands for.
+pub(crate) fn instance_elsewhere(reference: &ExternalReference) -> Option<&str> {
+    reference.location.strip_prefix(ELSEWHERE)
+}
+
+/// Reports whether an instance stands for its process, as DAnCE's plans have it, and is no component.
+pub(crate) fn stands_for_process(plan: &Plan, instance: &Instance) -> bool {
+    let Some(at) = plan.implementation_at(&instance.implementation) else {
+        return false;
+    };
+    let parameters = &plan.implementation[at].exec_parameter;
+    let kind = parameters
+        .iter()
+        .find(|one| one.name == IMPLEMENTATION_TYPE);
+    kind.and_then(|kind| kind.value.as_text()) == Some(LOCALITY_MANAGER)
+}

@@ -1,0 +1,49 @@
+//! Real-time resources within a plan, for processes that get the plan alone.
+
+use oxorb_deploy::basic::Property;
+use oxorb_deploy::plan::Plan;
+use oxorb_deploy::rtcad::ServerResources;
+use oxorb_deploy::value::Any;
+use oxorb_deploy::{Document, Error, Format, Limits};
+
+use crate::LaunchError;
+
+/// Property of a plan that holds its real-time resources as a TOML document.
+const RESOURCES: &str = "org.oxorb.ServerResources";
+
+/// Puts real-time resources into a plan, in place of those that were in it.
+///
+/// # Errors
+/// Text that TOML cannot hold.
+pub fn attach_resources(plan: &mut Plan, resources: &ServerResources) -> Result<(), Error> {
+    let text = Document::from(resources.clone()).write(Format::Toml)?;
+    plan.info_property
+        .retain(|property| property.name != RESOURCES);
+    plan.info_property
+        .push(Property::of(RESOURCES, Any::string(text)));
+    Ok(())
+}
+
+/// Returns the real-time resources that are in a plan.
+pub(crate) fn resources_of(plan: &Plan) -> Result<Option<ServerResources>, LaunchError> {
+    let mut all = plan.info_property.iter();
+    let Some(property) = all.find(|property| property.name == RESOURCES) else {
+        return Ok(None);
+    };
+    let text = property.value.as_text().unwrap_or_default();
+    let read = Document::read(text, Format::Toml, &Limits::default());
+    match read {
+        Ok(Document::Resources(resources)) => Ok(Some(*resources)),
+        Ok(other) => {
+            let what = format!(
+                "{RESOURCES} holds a {} and no ServerResources",
+                other.kind()
+            );
+            Err(LaunchError::new("", property.place, what))
+        }
+        Err(error) => {
+            let what = format!("{RESOURCES} cannot be read: {error}");
+            Err(LaunchError::new("", property.place, what))
+        }
+    }
+}

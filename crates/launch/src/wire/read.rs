@@ -1,0 +1,284 @@
+//! From the wire to documents.
+
+use std::collections::HashSet;
+
+use oxorb_deploy::basic::{self, PortKind, TypeOnly};
+use oxorb_deploy::plan::{self, LocalityKind, Plan};
+use oxorb_deploy::{Id, Ref};
+
+use super::value::plan_type;
+use super::{WireError, from_any};
+use crate::idl::deployment as idl;
+
+type Result<T> = std::result::Result<T, WireError>;
+
+/// Returns the plan of a struct. Ids are names, with a number behind them where two elements have one name.
+///
+/// # Errors
+/// Indices out of range, and values of types that plans do not have.
+pub fn from_wire(plan: &idl::DeploymentPlan) -> Result<Plan> {
+    let mut taken = HashSet::new();
+    let mut ids = |names: Vec<&str>| -> Vec<Id> {
+        names.into_iter().map(|name| id(name, &mut taken)).collect()
+    };
+    let implementations = ids(plan.implementation.iter().map(|one| &*one.name).collect());
+    let instances = ids(plan.instance.iter().map(|one| &*one.name).collect());
+    let artifacts = ids(plan.artifact.iter().map(|one| &*one.name).collect());
+
+    let mut read = Plan {
+        label: option(&plan.label),
+        uuid: option(&plan.uuid),
+        realizes: interface(&plan.realizes)?,
+        info_property: properties(&plan.info_property)?,
+        ..Plan::default()
+    };
+    for (one, id) in plan.implementation.iter().zip(&implementations) {
+        read.implementation.push(plan::Implementation {
+            id: id.clone(),
+            name: one.name.clone(),
+            source: one.source.clone(),
+            artifact: each(&one.artifact_ref, |&at| find(&artifacts, at, &one.name))?,
+            exec_parameter: properties(&one.exec_parameter)?,
+            deploy_requirement: requirements(&one.deploy_requirement)?,
+            ..plan::Implementation::default()
+        });
+    }
+    for (one, id) in plan.instance.iter().zip(&instances) {
+        read.instance.push(plan::Instance {
+            id: id.clone(),
+            name: one.name.clone(),
+            node: option(&one.node),
+            source: one.source.clone(),
+            implementation: find(&implementations, one.implementation_ref, &one.name)?,
+            config_property: properties(&one.config_property)?,
+            deployed_resource: each(&one.deployed_resource, instance_resource)?,
+            deployed_shared_resource: each(&one.deployed_shared_resource, instance_resource)?,
+            ..plan::Instance::default()
+        });
+    }
+    for (one, id) in plan.artifact.iter().zip(&artifacts) {
+        read.artifact.push(artifact(one, id)?);
+    }
+    read.connection = each(&plan.connection, |one| connection(one, &instances))?;
+    read.external_property = each(&plan.external_property, |one| {
+        Ok(plan::ExternalProperty {
+            name: one.name.clone(),
+            source: one.source.clone(),
+            external_name: one.external_name.clone(),
+            delegates_to: each(&one.delegates_to, |to| {
+                Ok(plan::PropertyReference {
+                    property_name: to.property_name.clone(),
+                    instance: find(&instances, to.instance_ref, &one.name)?,
+                    ..plan::PropertyReference::default()
+                })
+            })?,
+            ..plan::ExternalProperty::default()
+        })
+    })?;
+    read.depends_on = each(&plan.depends_on, |one| {
+        Ok(basic::ImplementationDependency {
+            required_type: one.required_type.clone(),
+            ..basic::ImplementationDependency::default()
+        })
+    })?;
+    read.locality_constraint = each(&plan.locality_constraint, |one| {
+        Ok(plan::LocalityConstraint {
+            constraint: match one.constraint {
+                idl::PlanLocalityKind::PlanSameProcess => LocalityKind::SameProcess,
+                idl::PlanLocalityKind::PlanDifferentProcess => LocalityKind::DifferentProcess,
+                idl::PlanLocalityKind::PlanNoConstraint => LocalityKind::NoConstraint,
+            },
+            constrained_instance: each(&one.constrained_instance_ref, |&at| {
+                find(&instances, at, "localityConstraint")
+            })?,
+            ..plan::LocalityConstraint::default()
+        })
+    })?;
+    Ok(read)
+}
+
+/// Ids are unique over all kinds of elements, and not empty.
+fn id(name: &str, taken: &mut HashSet<String>) -> Id {
+    let name = match name.trim() {
+        "" => "unnamed",
+        name => name,
+    };
+    let mut id = name.to_owned();
+    let mut number = 1;
+    while !taken.insert(id.clone()) {
+        number += 1;
+        id = format!("{name}-{number}");
+    }
+    Id(id)
+}
+
+fn find(among: &[Id], at: u32, of: &str) -> Result<Ref> {
+    let found = among.get(at as usize).map(|id| Ref::to(&*id.0));
+    found.ok_or_else(|| {
+        let what = format!("index {at} is out of range: there are {}", among.len());
+        WireError::new(of, what)
+    })
+}
+
+fn each<T, U>(items: &[T], of: impl Fn(&T) -> Result<U>) -> Result<Vec<U>> {
+    items.iter().map(of).collect()
+}
+
+fn option(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+fn properties(properties: &[idl::Property]) -> Result<Vec<basic::Property>> {
+    each(properties, |one| {
+        let value = from_any(&one.value).map_err(|reason| WireError::new(&one.name, reason))?;
+        Ok(basic::Property::of(&one.name, value))
+    })
+}
+
+fn requirements(requirements: &[idl::Requirement]) -> Result<Vec<basic::Requirement>> {
+    each(requirements, |one| {
+        Ok(basic::Requirement {
+            name: option(&one.name),
+            resource_type: one.resource_type.clone(),
+            property: properties(&one.property)?,
+            ..basic::Requirement::default()
+        })
+    })
+}
+
+fn port_kind(kind: idl::CcmComponentPortKind) -> PortKind {
+    use idl::CcmComponentPortKind as Wire;
+    match kind {
+        Wire::Facet => PortKind::Facet,
+        Wire::SimplexReceptacle => PortKind::SimplexReceptacle,
+        Wire::MultiplexReceptacle => PortKind::MultiplexReceptacle,
+        Wire::EventEmitter => PortKind::EventEmitter,
+        Wire::EventPublisher => PortKind::EventPublisher,
+        Wire::EventConsumer => PortKind::EventConsumer,
+        Wire::ExtendedPort => PortKind::ExtendedPort,
+        Wire::MirrorPort => PortKind::MirrorPort,
+    }
+}
+
+/// An interface that says nothing is none.
+fn interface(
+    one: &idl::ComponentInterfaceDescription,
+) -> Result<Option<basic::ComponentInterfaceDescription>> {
+    let read = basic::ComponentInterfaceDescription {
+        label: option(&one.label),
+        uuid: option(&one.uuid),
+        specific_type: option(&one.specific_type),
+        supported_type: one.supported_type.clone(),
+        idl_file: one.idl_file.clone(),
+        config_property: properties(&one.config_property)?,
+        port: each(&one.port, |port| {
+            Ok(basic::ComponentPortDescription {
+                name: port.name.clone(),
+                specific_type: option(&port.specific_type),
+                supported_type: port.supported_type.clone(),
+                provider: Some(port.provider),
+                exclusive_provider: Some(port.exclusive_provider),
+                exclusive_user: Some(port.exclusive_user),
+                optional: Some(port.optional),
+                kind: port_kind(port.kind),
+                template_param: port.template_param.clone(),
+                ..basic::ComponentPortDescription::default()
+            })
+        })?,
+        property: each(&one.property, |property| {
+            let kind = plan_type(&property.r#type, 0);
+            let kind = kind.map_err(|reason| WireError::new(&property.name, reason))?;
+            Ok(basic::ComponentPropertyDescription {
+                name: property.name.clone(),
+                kind: TypeOnly(kind),
+                ..basic::ComponentPropertyDescription::default()
+            })
+        })?,
+        info_property: properties(&one.info_property)?,
+        ..basic::ComponentInterfaceDescription::default()
+    };
+    Ok((read != basic::ComponentInterfaceDescription::default()).then_some(read))
+}
+
+fn artifact(one: &idl::ArtifactDeploymentDescription, id: &Id) -> Result<plan::Artifact> {
+    Ok(plan::Artifact {
+        id: id.clone(),
+        name: one.name.clone(),
+        source: one.source.clone(),
+        node: option(&one.node),
+        location: one.location.clone(),
+        exec_parameter: properties(&one.exec_parameter)?,
+        deploy_requirement: requirements(&one.deploy_requirement)?,
+        deployed_resource: each(&one.deployed_resource, |one| {
+            Ok(plan::ArtifactResource {
+                requirement_name: one.requirement_name.clone(),
+                resource_name: one.resource_name.clone(),
+                property: properties(&one.property)?,
+                ..plan::ArtifactResource::default()
+            })
+        })?,
+        ..plan::Artifact::default()
+    })
+}
+
+fn instance_resource(
+    one: &idl::InstanceResourceDeploymentDescription,
+) -> Result<plan::InstanceResource> {
+    use basic::ResourceUsageKind as Kind;
+    use idl::ResourceUsageKind as Wire;
+    Ok(plan::InstanceResource {
+        resource_usage: Some(match one.resource_usage {
+            Wire::None => Kind::None,
+            Wire::InstanceUsesResource => Kind::InstanceUsesResource,
+            Wire::ResourceUsesInstance => Kind::ResourceUsesInstance,
+            Wire::PortUsesResource => Kind::PortUsesResource,
+            Wire::ResourceUsesPort => Kind::ResourceUsesPort,
+        }),
+        requirement_name: one.requirement_name.clone(),
+        resource_name: one.resource_name.clone(),
+        property: properties(&one.property)?,
+        ..plan::InstanceResource::default()
+    })
+}
+
+fn connection(one: &idl::PlanConnectionDescription, instances: &[Id]) -> Result<plan::Connection> {
+    Ok(plan::Connection {
+        name: one.name.clone(),
+        source: one.source.clone(),
+        deploy_requirement: requirements(&one.deploy_requirement)?,
+        external_endpoint: each(&one.external_endpoint, |end| {
+            Ok(plan::ExternalEndpoint {
+                port_name: end.port_name.clone(),
+                ..plan::ExternalEndpoint::default()
+            })
+        })?,
+        internal_endpoint: each(&one.internal_endpoint, |end| {
+            Ok(plan::Endpoint {
+                port_name: end.port_name.clone(),
+                provider: Some(end.provider),
+                kind: port_kind(end.kind),
+                instance: find(instances, end.instance_ref, &one.name)?,
+                ..plan::Endpoint::default()
+            })
+        })?,
+        external_reference: each(&one.external_reference, |end| {
+            Ok(plan::ExternalReference {
+                location: end.location.clone(),
+                provider: Some(end.provider),
+                port_name: option(&end.port_name),
+                supported_type: end.supported_type.clone(),
+                ..plan::ExternalReference::default()
+            })
+        })?,
+        deployed_resource: each(&one.deployed_resource, |resource| {
+            Ok(plan::ConnectionResource {
+                target_name: option(&resource.target_name),
+                requirement_name: resource.requirement_name.clone(),
+                resource_name: resource.resource_name.clone(),
+                property: properties(&resource.property)?,
+                ..plan::ConnectionResource::default()
+            })
+        })?,
+        ..plan::Connection::default()
+    })
+}

@@ -12,7 +12,9 @@ use oxorb_shm::{MAX_SPIN, Shm};
 use oxorb_sys::poll::{Poller, Token};
 use oxorb_testkit::process::{Process, rerun};
 use oxorb_testkit::watchdog;
-use oxorb_transport::{Acceptor, Endpoint, Link, Notation, Part, Properties, Transport, connect};
+use oxorb_transport::{
+    Acceptor, Endpoint, Lease, Link, Notation, Part, Properties, Transport, connect,
+};
 
 /// Processes killed in each state, on each side, unless `OXORB_SHM_KILLED` says how many.
 const KILLED: u64 = 40;
@@ -47,11 +49,17 @@ enum State {
     Receives,
     /// Writes such messages; the other one reads nothing.
     Sends,
+    /// Reads such a message where the other one wrote it, and keeps it until the end.
+    Borrows,
+    /// Writes such messages; the other one keeps the first of them where it lies.
+    Lends,
+    /// Fills memory of the connection, or waits for what the other one fills.
+    Fills,
     /// Accepts, or reads what nobody will write: the other one has not greeted, or has not been accepted.
     Greets,
 }
 
-const STATES: [State; 10] = [
+const STATES: [State; 13] = [
     State::Looks,
     State::Reads,
     State::Spins,
@@ -61,6 +69,9 @@ const STATES: [State; 10] = [
     State::Talks,
     State::Receives,
     State::Sends,
+    State::Borrows,
+    State::Lends,
+    State::Fills,
     State::Greets,
 ];
 
@@ -109,9 +120,28 @@ fn victim() {
                 std::io::stdout().flush().unwrap();
                 thread::sleep(LONG);
             }
+            "borrows" => {
+                let lease = lease(&*link);
+                thread::sleep(LONG);
+                drop(lease);
+            }
+            "fills" => {
+                let mut room = link.rooms().unwrap().room(LARGE).unwrap();
+                room[..LARGE / 2].fill(4);
+                thread::sleep(LONG);
+                drop(room);
+            }
             _ => thread::sleep(LONG),
         }
     }
+}
+
+/// Borrows the message that comes next. `None`: it never becomes whole.
+fn lease(link: &dyn Link) -> Option<Lease> {
+    while !link.has_input().unwrap() {
+        thread::yield_now();
+    }
+    link.lender().unwrap().lease(LARGE, true).unwrap()
 }
 
 /// Octets of a message that lies in a block.
@@ -131,7 +161,7 @@ fn greet_in_part(address: &str) {
 fn whoever_survives_is_told_and_nothing_is_left() {
     let killed = std::env::var("OXORB_SHM_KILLED").ok();
     let killed = killed.map_or(KILLED, |number| number.parse().unwrap());
-    let _guard = watchdog(OUTSIDE * (24 + killed as u32));
+    let _guard = watchdog(OUTSIDE * (30 + killed as u32));
     // The descriptor that a process has once, for all connections that a thread waits at.
     survive(State::Watches, true, Duration::ZERO);
     let before = (descriptors(), threads());
@@ -192,6 +222,10 @@ fn survive(state: State, victim_serves: bool, delay: Duration) -> Duration {
         State::Receives => "sends",
         State::Greets => "mute",
         State::Talks => "echoes",
+        State::Borrows => "sends",
+        State::Lends => "borrows",
+        // A server has no memory to fill.
+        State::Fills if !victim_serves => "fills",
         _ => "sleeps",
     };
     let mut command: Command = rerun("victim");
@@ -271,6 +305,34 @@ fn run(link: &dyn Link, state: State) {
             }
             return;
         }
+        State::Borrows => {
+            // Killed before it wrote anything whole, perhaps.
+            let lease = lease(link);
+            while link.read(&mut buffer, LARGE).unwrap() > 0 {
+                buffer.clear();
+            }
+            if let Some(lease) = lease {
+                let octets = lease.to_vec();
+                assert!(octets.len() == LARGE && octets.iter().all(|octet| *octet == 1));
+            }
+            return;
+        }
+        State::Fills => {
+            let room = link.rooms().map(|rooms| rooms.room(LARGE).unwrap());
+            let Some(mut room) = room else {
+                assert_eq!(link.read(&mut buffer, 4096).unwrap(), 0);
+                return;
+            };
+            while !link.is_dead() {
+                room.fill(5);
+            }
+            let room = room.sealed();
+            // Nobody had to be woken, perhaps: then the read tells.
+            let _ = link.write(&mut [IoSlice::new(&room)]);
+            assert_eq!(link.read(&mut buffer, 4096).unwrap(), 0);
+            assert!(room.iter().all(|octet| *octet == 5));
+            return;
+        }
         _ => {}
     }
     loop {
@@ -282,7 +344,7 @@ fn run(link: &dyn Link, state: State) {
                     return;
                 }
             }
-            State::Sends => {
+            State::Sends | State::Lends => {
                 if let Err(failure) = link.write(&mut [IoSlice::new(&[2; LARGE])]) {
                     assert!(link.is_dead(), "{failure}");
                     return;

@@ -11,8 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use common::*;
-use oxorb::__gen::Op;
-use oxorb::{Incident, Interface as _, ObjectRef, Orb, SystemException};
+use oxorb::{Incident, Orb, SystemException};
 use oxorb_testkit::process::{Process, rerun};
 use oxorb_testkit::watchdog;
 
@@ -30,8 +29,6 @@ const SEGMENTS: &str = "memfd:oxorb-shm";
 
 /// Octets of the header of a segment.
 const HEADER: u64 = 4096;
-
-static SWALLOW: Op = Op::twoway("swallow");
 
 #[test]
 fn serve() {
@@ -98,19 +95,6 @@ fn a_client_that_scribbles_harms_nobody_else() {
     let said = server.stop_and_tell();
     assert!(!said.contains("panicked"), "{said}");
     let _ = fs::remove_file(path);
-}
-
-fn swallow(object: &ObjectRef, octets: usize) -> Result<i64, SystemException> {
-    let much = vec![7; octets];
-    object.reference().invoke(
-        &SWALLOW,
-        |e| {
-            e.length(octets, None)?;
-            e.copy_octets(&much);
-            Ok(())
-        },
-        |d| d.longlong(),
-    )
 }
 
 /// The process that scribbles: one thread calls, and another one writes into all that both sides share.

@@ -20,6 +20,9 @@ const KILLED: usize = 1000;
 /// Processes that run at one time.
 const AT_ONCE: usize = 4;
 
+/// Octets of the first payload of a client.
+const LARGE: usize = 300_000;
+
 /// Set in a client process: the reference to call.
 const CALLING: &str = "OXORB_FAULTS_CALLING";
 
@@ -36,11 +39,11 @@ fn call() {
     };
     let orb = Orb::builder().build().expect("a client");
     let object = orb.string_to_object(&ior).expect("a reference");
-    for number in 0.. {
-        assert_eq!(ping(&object, number), Ok(number + 1));
-        if number == 0 {
-            println!("calling");
-        }
+    assert_eq!(ping(&object, 0), Ok(1));
+    println!("calling");
+    for octets in LARGE.. {
+        assert_eq!(swallow(&object, octets), Ok(octets as i64));
+        assert_eq!(ping(&object, 1), Ok(2));
     }
 }
 
@@ -114,7 +117,7 @@ fn killed_clients(word: &str) {
         command.env(CALLING, ior);
         let mut client = Process::spawn(command);
         client.wait_for_line("calling", LONG);
-        // In the middle of some call.
+        // In the middle of some call, most likely of a payload.
         client.kill();
     });
     server.await_sockets(before);

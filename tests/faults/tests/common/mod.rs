@@ -378,6 +378,20 @@ pub(crate) fn ping(object: &ObjectRef, n: i64) -> Result<i64, SystemException> {
     number(object, &PING, n)
 }
 
+/// Sends so many octets, whose number comes back.
+pub(crate) fn swallow(object: &ObjectRef, octets: usize) -> Result<i64, SystemException> {
+    let much = vec![7; octets];
+    object.reference().invoke(
+        &SWALLOW,
+        |e| {
+            e.length(octets, None)?;
+            e.copy_octets(&much);
+            Ok(())
+        },
+        |d| d.longlong(),
+    )
+}
+
 /// As `ping`, and noted in the journal.
 pub(crate) fn run_once(object: &ObjectRef, n: i64) -> Result<i64, SystemException> {
     number(object, &RUN, n)

@@ -11,7 +11,7 @@ use oxorb::__gen::Op;
 use oxorb::{AsyncReply, Interface, ObjectRef, SystemException};
 use oxorb_testkit::process::{Process, rerun};
 
-use super::{BIG, LONG, PATIENT, PING, RUN, SWALLOW, Server, client, ping};
+use super::{BIG, LONG, PATIENT, PING, RUN, Server, client, ping, swallow};
 
 /// Set in the client: its step and the server's reference.
 const STEP: &str = "OXORB_FAULTS_STEP";
@@ -129,7 +129,7 @@ pub(crate) fn visit() {
     let sent = match step {
         Step::Connected => None,
         Step::Sending => {
-            let _ = swallow(&object);
+            let _ = swallow(&object, MUCH);
             None
         }
         Step::Sent => Some(begin(&object, &RUN, number)),
@@ -146,19 +146,6 @@ fn begin(object: &ObjectRef, op: &'static Op, number: i64) -> AsyncReply<i64, Sy
         op,
         |e| {
             e.longlong(number);
-            Ok(())
-        },
-        |d| d.longlong(),
-    )
-}
-
-fn swallow(object: &ObjectRef) -> Result<i64, SystemException> {
-    let much = vec![7; MUCH];
-    object.reference().invoke(
-        &SWALLOW,
-        |e| {
-            e.length(MUCH, None)?;
-            e.copy_octets(&much);
             Ok(())
         },
         |d| d.longlong(),

@@ -368,7 +368,11 @@ impl<'de> Decode<'de> for Any {
     ///
     /// Values that it shares with what is outside it, as peers may send them, become values of its own.
     fn decode(d: &mut Decoder<'de>) -> Result<Self> {
-        Self::read(&mut Walk::within(d), d)
+        let ty = TypeCode::decode(d)?;
+        if ty.kind() == TcKind::Null {
+            return Ok(Self::default());
+        }
+        Self::read_value(ty, &mut Walk::within(d), d)
     }
 }
 

@@ -5,6 +5,7 @@ mod charge;
 mod fixed;
 mod items;
 mod lent;
+mod reuse;
 
 use core::any::Any;
 use std::sync::Arc;

@@ -15,8 +15,15 @@ impl<'de> Decode<'de> for TypeCode {
     /// and so are references to what is not the start of a type, and types that contain themselves.
     fn decode(d: &mut Decoder<'de>) -> Result<Self> {
         let start = d.position();
+        let number = d.ulong()?;
+        // Most types that anys have: nothing can refer to one that has no parameters and stands alone.
+        if let Some(kind) = TcKind::from_number(number)
+            && let Some(simple) = Self::simple(kind)
+        {
+            return Ok(simple);
+        }
         let mut reader = Reader::default();
-        let slot = reader.read(d)?;
+        let slot = reader.read_kind(number, d)?;
         let graph = slot.node().map(|_| Arc::new(Graph::new(reader.nodes)));
         let ty = Self { graph, slot };
         if ty.is_complete() {
@@ -52,6 +59,11 @@ struct Reader {
 impl Reader {
     fn read(&mut self, d: &mut Decoder<'_>) -> Result<Slot> {
         let number = d.ulong()?;
+        self.read_kind(number, d)
+    }
+
+    /// Reads the rest of a type of which the kind, or what stands for it, was read.
+    fn read_kind(&mut self, number: u32, d: &mut Decoder<'_>) -> Result<Slot> {
         let start = d.position() - 4; // which may be in another chunk than what was before
         if number == INDIRECTION {
             return self.read_indirection(d);

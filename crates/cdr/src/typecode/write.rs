@@ -28,6 +28,10 @@ impl Encode for TypeCode {
 impl TypeRef<'_> {
     /// Writes the type. Allocates when it has more than 8 parts that have parameters.
     pub fn encode(self, e: &mut Encoder<'_>) -> Result<()> {
+        if self.node().is_none() && self.slot_kind().is_simple() {
+            e.ulong(self.slot_kind() as u32);
+            return Ok(());
+        }
         if !self.is_complete() {
             return Err(e.error(ErrorKind::BadTypeCode));
         }

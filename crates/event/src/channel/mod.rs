@@ -10,6 +10,7 @@ mod control;
 mod core;
 mod dispatch;
 mod encoded;
+mod index;
 mod notice;
 mod observers;
 mod options;

@@ -1,13 +1,13 @@
 //! Which consumers an event of a supplier concerns, by type and source.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::thread;
 
 use oxorb_delivery::{Clock as _, Meter, Monotonic, Verdict};
 
 use super::consumer::Connected;
-use crate::filter::{Interest, Key};
+use super::index::Index;
+use crate::filter::Interest;
 use crate::rtec_event_comm::EventHeader;
 
 /// The consumers of one supplier, as they were when one last came or went. Asking costs a look-up, two more where filters ask
@@ -15,8 +15,8 @@ use crate::rtec_event_comm::EventHeader;
 #[derive(Default)]
 pub(super) struct Routes {
     consumers: Vec<Arc<Connected>>,
-    /// Places in `consumers`, in order. A key may have a 0 on either side.
-    by_key: HashMap<Key, Vec<usize>>,
+    /// Places in `consumers`. A key may have a 0 on either side.
+    by_key: Index,
     /// Whether some key is of any source, and of any type.
     wild: [bool; 2],
     /// Those that have to be asked about everything.
@@ -31,6 +31,7 @@ impl Routes {
             meter,
             ..Routes::default()
         };
+        let mut pairs = Vec::new();
         for (place, consumer) in consumers.iter().enumerate() {
             match consumer.program().interest() {
                 Interest::All => routes.always.push(place),
@@ -38,11 +39,12 @@ impl Routes {
                     for key in keys {
                         routes.wild[0] |= key.1 == 0;
                         routes.wild[1] |= key.0 == 0;
-                        routes.by_key.entry(*key).or_default().push(place);
+                        pairs.push((*key, place));
                     }
                 }
             }
         }
+        routes.by_key = Index::new(pairs);
         routes.consumers = consumers;
         routes
     }
@@ -68,7 +70,7 @@ impl Routes {
         if event_type == 0 || source == 0 {
             return self.consumers.iter().for_each(ask);
         }
-        let listed = |key| self.by_key.get(&key).map_or(&[][..], Vec::as_slice);
+        let listed = |key| self.by_key.get(key);
         let wild = |at: usize, key| if self.wild[at] { listed(key) } else { &[] };
         let mut lists = [
             listed((event_type, source)),

@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use oxorb::{Interface as _, Servant, ServedBy as _};
 
+use super::intake::Intake;
 use super::proxies::{ForConsumer, ForSupplier};
 use super::{Objects, refused};
 use crate::rtec_event_channel_admin::{
@@ -46,7 +47,8 @@ impl SupplierAdmin for Suppliers {
     fn obtain_push_consumer(&self) -> oxorb::Result<Option<ProxyPushConsumerRef>> {
         let Suppliers(objects) = self;
         let proxy = objects.core.supplier_proxy().map_err(refused)?;
-        let servant = ProxyPushConsumerRef::servant(ForSupplier(Arc::clone(&proxy)));
+        let skeleton = ProxyPushConsumerRef::servant(ForSupplier(Arc::clone(&proxy)));
+        let servant = Arc::new(Intake::new(Arc::clone(&proxy), skeleton));
         let reference = ProxyPushConsumerRef::from_ref(objects.activate(servant)?);
         let (poa, object) = (objects.proxies.clone(), reference.clone());
         proxy.at_end(move || drop(poa.deactivate(&object)));

@@ -1,6 +1,7 @@
 //! A channel as CORBA objects: the channel, its two admins, and a proxy for each consumer and supplier.
 
 mod admins;
+mod intake;
 mod proxies;
 mod root;
 

@@ -1,0 +1,95 @@
+//! The object that a supplier elsewhere pushes to, which reads events into memory of earlier ones.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use oxorb::__gen::Handles;
+use oxorb::cdr::{Decode as _, Decoder, Result as CdrResult};
+use oxorb::{Any, Outcome, Servant, Upcall};
+
+use crate::channel::SupplierProxy;
+use crate::rtec_event_comm::{Event, EventHeader};
+
+/// Servant of a supplier's proxy: `push` here, all other operations by the generated skeleton.
+pub(super) struct Intake {
+    proxy: Arc<SupplierProxy>,
+    skeleton: Arc<dyn Servant>,
+}
+
+thread_local! {
+    /// The last events of this thread, for their memory.
+    static EVENTS: Cell<Vec<Event>> = const { Cell::new(Vec::new()) };
+}
+
+/// Octets of payload beyond which events are not kept.
+const KEPT_OCTETS: usize = 128 << 10;
+
+/// Most events that are kept.
+const KEPT: usize = 64;
+
+impl Intake {
+    pub(super) fn new(proxy: Arc<SupplierProxy>, skeleton: Arc<dyn Servant>) -> Intake {
+        Intake { proxy, skeleton }
+    }
+
+    /// Reads events and pushes them. Allocates nothing where earlier ones of this thread were as many and as large.
+    fn push(&self, mut upcall: Upcall<'_>) -> Outcome {
+        // A consumer of this process may have the thread serve another push before this one ends: it finds none.
+        let mut events = EVENTS.try_with(Cell::take).unwrap_or_default();
+        if let Err(rejected) = upcall.args(|d| read(d, &mut events)) {
+            return upcall.reject(rejected);
+        }
+        // A oneway has no answer: what is refused is counted.
+        let _ = self.proxy.push(&events);
+        keep(events);
+        upcall.done()
+    }
+}
+
+impl Servant for Intake {
+    fn repository_id(&self) -> &str {
+        self.skeleton.repository_id()
+    }
+
+    fn is_a(&self, id: &str) -> bool {
+        self.skeleton.is_a(id)
+    }
+
+    fn identity(&self) -> usize {
+        self.skeleton.identity()
+    }
+
+    fn handles(&self) -> Option<&Handles> {
+        self.skeleton.handles()
+    }
+
+    fn dispatch(&self, upcall: Upcall<'_>) -> Outcome {
+        match upcall.operation() {
+            "push" => self.push(upcall),
+            _ => self.skeleton.dispatch(upcall),
+        }
+    }
+}
+
+fn read(d: &mut Decoder<'_>, events: &mut Vec<Event>) -> CdrResult<()> {
+    d.sequence_into(events, |d, event: &mut Event| {
+        event.header = EventHeader::decode(d)?;
+        event.data.pad1 = d.long()?;
+        d.octets_into(&mut event.data.payload)?;
+        event.data.any_value = Any::decode(d)?;
+        Ok(())
+    })
+}
+
+/// Keeps the memory of events for the next ones, unless it is large. Values go: they may hold on to anything.
+fn keep(mut events: Vec<Event>) {
+    let held: usize = events.iter().map(|one| one.data.payload.capacity()).sum();
+    if events.len() > KEPT || held > KEPT_OCTETS {
+        return;
+    }
+    for event in &mut events {
+        event.data.any_value = Any::default();
+    }
+    // At the end of a thread its last events may go after their place.
+    let _ = EVENTS.try_with(|kept| kept.set(events));
+}

@@ -1,9 +1,11 @@
 //! What the scheduling service learns of a channel by itself (A11.18, A17.4).
 
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 
-use oxorb::Orb;
+use oxorb::interceptor::{ClientInterceptor, ClientRequest, Interrupt};
+use oxorb::{CompletionStatus, Interface as _, Orb, SystemException, minor};
 use oxorb_event::delivery::{Beyond, LanePlan, Plan, Qos, Rate, Threads};
 use oxorb_event::rtec_event_comm::{Event, PushConsumer};
 use oxorb_event::{ChannelOptions, EventChannel, Filter, TimeoutKind, scheduled_plan};
@@ -12,6 +14,7 @@ use oxorb_sched::repository::Characteristics;
 use oxorb_sched::service::Service;
 use oxorb_sched::time::MILLISECOND;
 use oxorb_sched::{DispatchModel, OsPriorities, Schedule, Strategy, Task};
+use oxorb_scheduler::rtec_scheduler::SchedulerRef;
 use oxorb_scheduler::{Scheduling, serve};
 
 use crate::{Record, asks, event, publishes};
@@ -381,9 +384,47 @@ impl PushConsumer for Lanes {
 /// A later schedule raises one chain above another one: those who are connected follow, and miss nothing.
 #[test]
 fn consumers_follow_another_schedule_without_losing_an_event() {
+    follow(&Misses::default(), 0);
+}
+
+/// The table was seen as another one, and then the service did not answer for a consumer: the next look places it.
+#[test]
+fn a_consumer_is_placed_again_after_a_missed_call() {
+    follow(&Misses::default(), 1);
+}
+
+/// Fails calls that ask where an operation is placed.
+#[derive(Clone, Default)]
+struct Misses(Arc<AtomicUsize>);
+
+impl ClientInterceptor for Misses {
+    fn name(&self) -> &str {
+        "misses"
+    }
+
+    fn send_request(&self, request: &mut ClientRequest<'_>) -> Result<(), Interrupt> {
+        let one_less = |left: usize| left.checked_sub(1);
+        if request.operation() == "priority"
+            && self.0.fetch_update(SeqCst, SeqCst, one_less).is_ok()
+        {
+            return Err(Interrupt::Raise(SystemException::transient(
+                minor::transient::CONNECT_FAILED,
+                CompletionStatus::No,
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// Has a channel follow a second schedule, of whose calls so many are missed.
+fn follow(misses: &Misses, missed: usize) {
     let orb = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
     let scheduling = service();
     let served = serve(&orb, &scheduling).unwrap();
+    let client = Orb::builder().client_interceptor(misses.clone());
+    let client = client.build().unwrap();
+    let ior = served.scheduler().to_ior();
+    let scheduler: SchedulerRef = client.resolve(&ior).unwrap();
     let chains = ["Slow", "Fast"].map(|name| {
         let period = if name == "Slow" { 100 } else { 10 };
         let supplier = operation(&scheduling, &format!("{name}::sample"), 1, period);
@@ -391,7 +432,7 @@ fn consumers_follow_another_schedule_without_losing_an_event() {
         (supplier, consumer)
     });
     let connect = |channel: &EventChannel| {
-        channel.schedule_with(served.scheduler().clone());
+        channel.schedule_with(scheduler.clone());
         channel.log(|notice| panic!("{notice}"));
         [0, 1].map(|at| {
             let (supplier, consumer) = chains[at];
@@ -409,7 +450,7 @@ fn consumers_follow_another_schedule_without_losing_an_event() {
     let configuration = EventChannel::new(ChannelOptions::default());
     let _told = connect(&configuration);
     scheduling.change(|service| service.compute(1, 99)).unwrap();
-    let plan = scheduled_plan(served.scheduler()).unwrap();
+    let plan = scheduled_plan(&scheduler).unwrap();
     let lanes = plan.lanes.into_iter().map(|lane| LanePlan {
         scheduling: Threads::Inherit,
         ..lane
@@ -455,8 +496,10 @@ fn consumers_follow_another_schedule_without_losing_an_event() {
     scheduling
         .change(|service| service.set(oxorb_sched::repository::Handle(raised), said))
         .unwrap();
+    misses.0.store(missed, SeqCst);
     scheduling.change(|service| service.compute(1, 99)).unwrap();
     push_until("the second schedule", "events-0", "events-1");
+    assert_eq!(misses.0.load(SeqCst), 0, "no call was missed");
     for (lanes, _, _) in [&slow, &fast] {
         crate::until("all events", || {
             lanes.0.lock().unwrap().len() == number as usize
@@ -465,6 +508,7 @@ fn consumers_follow_another_schedule_without_losing_an_event() {
         assert!(came.iter().map(|(number, _)| *number).eq(0..number));
     }
     channel.destroy();
+    client.shutdown(true).unwrap();
     orb.shutdown(true).unwrap();
 }
 

@@ -18,6 +18,10 @@ pub(crate) const NO_DESCRIPTORS: SystemException =
 pub(crate) const CONNECTION_CLOSED: SystemException =
     SystemException::transient(minor::transient::CONNECTION_CLOSED, CompletionStatus::No);
 
+/// The server has not read the connection before to its end.
+pub(crate) const EARLIER_UNREAD: SystemException =
+    SystemException::transient(minor::transient::EARLIER_UNREAD, CompletionStatus::No);
+
 /// As many calls are outstanding on the connection as it holds.
 pub(crate) const TOO_MANY_OUTSTANDING: SystemException =
     SystemException::transient(minor::transient::TOO_MANY_OUTSTANDING, CompletionStatus::No);

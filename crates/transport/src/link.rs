@@ -94,6 +94,12 @@ pub trait Link: Send + Sync {
     /// What the peer sends from then on is lost, and its writes may fail.
     fn close_read(&self);
 
+    /// Stops writing; reading goes on. The peer reads what was still under way, then 0. A transport that cannot close one
+    /// direction alone closes both, as [`close`](Self::close).
+    fn close_write(&self) {
+        self.close();
+    }
+
     /// Whether the peer has closed or reset the connection, as far as this end knows now.
     ///
     /// For an idle link that is about to be used again: while octets of the peer wait to be read
@@ -254,6 +260,9 @@ macro_rules! forward {
             fn close_read(&self) {
                 (**self).close_read();
             }
+            fn close_write(&self) {
+                (**self).close_write();
+            }
             fn is_dead(&self) -> bool {
                 (**self).is_dead()
             }
@@ -312,6 +321,9 @@ macro_rules! forward_to_link {
         }
         fn close_read(&self) {
             self.$link.close_read();
+        }
+        fn close_write(&self) {
+            self.$link.close_write();
         }
         fn is_dead(&self) -> bool {
             self.$link.is_dead()

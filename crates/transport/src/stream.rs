@@ -123,6 +123,11 @@ impl<const PIECE: usize> Stream<PIECE> {
         let _ = socket::shutdown(&self.socket, Shutdown::Read);
     }
 
+    /// Stops writing as [`Link::close_write`](crate::Link::close_write).
+    pub fn close_write(&self) {
+        let _ = socket::shutdown(&self.socket, Shutdown::Write);
+    }
+
     /// Reports whether the peer is gone as [`Link::is_dead`](crate::Link::is_dead).
     #[inline]
     pub fn is_dead(&self) -> bool {
@@ -340,6 +345,9 @@ macro_rules! forward_to_stream {
         }
         fn close_read(&self) {
             self.$stream.close_read();
+        }
+        fn close_write(&self) {
+            self.$stream.close_write();
         }
         fn is_dead(&self) -> bool {
             self.$stream.is_dead()

@@ -45,6 +45,7 @@ macro_rules! link {
                 close_read_wakes_a_reader_and_keeps_writing,
                 close_read_lets_the_peer_wait,
                 after_close_read_nothing_is_read,
+                after_close_write_the_peer_reads_what_was_under_way_and_then_0,
                 a_closed_link_reads_0_and_refuses_to_write,
                 the_peer_reads_what_was_under_way_and_then_0,
                 dropping_closes,
@@ -286,6 +287,16 @@ pub fn after_close_read_nothing_is_read((a, b): Pair) {
     let mut buffer = Vec::new();
     assert_eq!(b.read(&mut buffer, 100).unwrap(), 0);
     assert!(buffer.is_empty());
+}
+
+/// Checks that `close_write` loses nothing that was written, and that nothing can be written after it.
+pub fn after_close_write_the_peer_reads_what_was_under_way_and_then_0((a, b): Pair) {
+    send(&b, b"goodbye");
+    b.close_write();
+    b.close_write();
+    assert_eq!(receive(&a, 7), b"goodbye");
+    assert_eq!(a.read(&mut Vec::new(), 100).unwrap(), 0);
+    assert!(b.write(&mut [IoSlice::new(b"x")]).is_err());
 }
 
 /// Checks that a closed link reads 0 and writes nothing.

@@ -30,6 +30,8 @@ const LONG: Duration = Duration::from_secs(60);
 const ROLE: &str = "OXORB_FAULTS_EVENTS";
 const CHANNEL: &str = "OXORB_FAULTS_CHANNEL";
 const JOURNAL: &str = "OXORB_FAULTS_JOURNAL";
+/// Milliseconds that a consumer takes for each event.
+const PAUSE: &str = "OXORB_FAULTS_PAUSE";
 
 /// The type of all events here.
 const SAMPLE: i32 = 17;
@@ -61,7 +63,12 @@ fn be_consumer() {
     let journal = std::env::var(JOURNAL).unwrap();
     let journal = fs::File::create(journal).unwrap();
     let channel = orb.resolve(&std::env::var(CHANNEL).unwrap()).unwrap();
-    let _proxy = consume(&orb, &channel, Arc::new(Journal(Mutex::new(journal))));
+    let pause = std::env::var(PAUSE).map_or(0, |pause| pause.parse().unwrap());
+    let journal = Journal {
+        file: Mutex::new(journal),
+        pause: Duration::from_millis(pause),
+    };
+    let _proxy = consume(&orb, &channel, Arc::new(journal));
     println!("at work");
     orb.run();
 }
@@ -86,11 +93,15 @@ fn other(role: &str, settings: &[(&str, &str)]) -> Process {
 }
 
 /// Notes numbers in a file, for who outlives this process.
-struct Journal(Mutex<fs::File>);
+struct Journal {
+    file: Mutex<fs::File>,
+    pause: Duration,
+}
 
 impl PushConsumer for Journal {
     fn push(&self, events: &[Event]) {
-        let mut file = self.0.lock().unwrap();
+        thread::sleep(self.pause);
+        let mut file = self.file.lock().unwrap();
         for event in events {
             file.write_all(&number(event).to_le_bytes()).unwrap();
         }
@@ -149,10 +160,14 @@ impl PushConsumer for Numbers {
 }
 
 fn event(source: i32, number: u64) -> Event {
+    // Large enough that sockets are full soon.
+    sized(source, number, 4096)
+}
+
+fn sized(source: i32, number: u64, octets: usize) -> Event {
     let mut event = Event::default();
     (event.header.r#type, event.header.source) = (SAMPLE, source);
-    // Large enough that sockets are full soon.
-    event.data.payload = vec![0; 4096];
+    event.data.payload = vec![0; octets];
     event.data.payload[..8].copy_from_slice(&number.to_le_bytes());
     event
 }
@@ -243,8 +258,14 @@ impl World {
 
     /// Starts a consumer in a process of its own, which waits in front of all that come later.
     fn consumer(&self, journal: &Path) -> Process {
+        self.slow_consumer(journal, "0")
+    }
+
+    /// The same, which takes so many milliseconds for each event.
+    fn slow_consumer(&self, journal: &Path, pause: &str) -> Process {
         let journal = journal.to_str().unwrap();
-        let mut process = other("consumer", &[(CHANNEL, &self.url), (JOURNAL, journal)]);
+        let settings = [(CHANNEL, &*self.url), (JOURNAL, journal), (PAUSE, pause)];
+        let mut process = other("consumer", &settings);
         process.wait_for_line("at work", LONG);
         process
     }
@@ -376,6 +397,50 @@ fn a_consumer_that_stops_reading_delays_nobody_and_misses_what_is_counted() {
     // What was given to the system may be lost with its connection; nothing comes that was not delivered.
     let done = stopped();
     assert!(got.len() as u64 <= done.delivered + done.failed, "{done:?}");
+    fs::remove_file(path).unwrap();
+}
+
+/// The channel gives up a connection on which it wrote a part of an event in vain. What it wrote before waits in the
+/// consumer's sockets, and what it writes to the next connection must not overtake that.
+#[test]
+fn what_is_written_after_a_connection_was_given_up_overtakes_nothing() {
+    const OCTETS: usize = 200 << 10;
+    let _guard = watchdog(3 * LONG);
+    let world = World::new(NO_CONTROL);
+    let path = journal("given-up");
+    let victim = world.slow_consumer(&path, "5");
+    let supplier = world
+        .channel
+        .connect_supplier(None, &publishes([(SAMPLE, 1)]));
+    let supplier = supplier.unwrap();
+    let mut number = 0;
+    let mut push = || {
+        supplier.push(&[sized(1, number, OCTETS)]).unwrap();
+        number += 1;
+        number
+    };
+    let state = || world.consumers().remove(0);
+    signal(&victim, "-STOP");
+    until("a write that was cut off", || {
+        push();
+        state().failed > 0
+    });
+    // They go to the next connection as soon as there is one.
+    let before = (0..20).map(|_| push()).max().unwrap();
+    let delivered = state().delivered;
+    signal(&victim, "-CONT");
+    until("events after that", || {
+        push();
+        noted(&path).iter().any(|&number| number > before)
+    });
+    until("an empty queue", || state().queue.waiting == 0);
+    assert_accounted_for(&state());
+    // The consumer has read the first connection to its end, and lost nothing of it.
+    until("all that was delivered", || {
+        noted(&path).len() as u64 == state().delivered
+    });
+    assert!(state().delivered > delivered);
+    assert_in_order(&noted(&path));
     fs::remove_file(path).unwrap();
 }
 

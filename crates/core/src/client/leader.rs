@@ -23,6 +23,10 @@ use crate::route::RouteProfile;
 use crate::sync::atomic::Ordering;
 use crate::{Options, raise};
 
+/// What is tried while requests on the connection before have no reader yet.
+const UNREAD: &str = "the server has not read the connection before to its end, on which a request was cut off \
+                      (-ORBOrderedReconnect): oneways over another one could overtake those there";
+
 /// How long a leader without a deadline reads before it looks around.
 const TICK: Duration = Duration::from_secs(1);
 
@@ -35,11 +39,20 @@ impl Multiplexed {
         attempts: &mut Vec<Attempt>,
     ) -> Result<Arc<Multiplexed>, SystemException> {
         let peer = profile.remote();
-        let place = &peer.shared.of(Level::of(selection)).led;
+        let shared = peer.shared.of(Level::of(selection));
+        let place = &shared.led;
         if let Some(open) = place.usable()
             && !open.died_idle(peer.options())
         {
             return Ok(open);
+        }
+        let ordered = peer.options().ordered_reconnect;
+        if ordered && !shared.given_up.was_read() {
+            attempts.push(Attempt {
+                endpoint: peer.to_string(),
+                what: UNREAD.to_owned(),
+            });
+            return Err(raise::EARLIER_UNREAD);
         }
         // Connecting may take long: nobody else shall wait for it.
         let link = peer.connect(timing, attempts)?;
@@ -53,6 +66,7 @@ impl Multiplexed {
         let mut opened = Multiplexed::new(Arc::downgrade(peer), link, RequestIds::OF_OPENER);
         opened.replies = Replies::new(RequestIds::OF_OPENER, Some(inbox));
         opened.led = true;
+        opened.given_up = ordered.then(|| Arc::clone(&shared.given_up));
         let opened = Arc::new(opened);
         current.set(Some(Arc::clone(&opened)));
         Ok(opened)
@@ -79,6 +93,7 @@ impl Multiplexed {
         id: u32,
         deadline: Option<Instant>,
     ) -> Option<Outcome> {
+        let _waits = self.given_up.as_ref().map(|given_up| given_up.waits());
         loop {
             match self.replies.turn(id) {
                 Turn::Answered(outcome) => return Some(outcome),
@@ -143,6 +158,13 @@ impl Multiplexed {
                     }
                 }
                 Event::Silence if is_late => break,
+                Event::Silence if self.replies.is_closed() => {
+                    // Perhaps given up by a thread that wrote, and this call with it.
+                    let own = self.replies.deliver_as_leader(None, inbox, id)?;
+                    if own.is_some() {
+                        return Ok(own);
+                    }
+                }
                 Event::Octets { .. } | Event::Silence | Event::Interrupted => {}
             }
         }

@@ -7,6 +7,7 @@ use oxorb_object::{CommunicationClass, PriorityBand};
 use oxorb_rt::Priority;
 
 use super::current::Current;
+use super::given_up::GivenUp;
 use super::oneways::Buffer;
 use super::selection::Selection;
 use crate::rt::thread_priority;
@@ -68,6 +69,8 @@ pub(crate) struct Shared {
     pub(super) multiplexed: Current,
     /// Read by the callers in turn.
     pub(super) led: Current,
+    /// The one before that.
+    pub(super) given_up: Arc<GivenUp>,
 }
 
 /// The shared connections to one server, by level; found without a lock.

@@ -31,6 +31,7 @@ mod direct;
 mod draft;
 mod exchange;
 mod explicit;
+mod given_up;
 mod intercepted;
 mod kept;
 mod launch;

@@ -17,6 +17,7 @@ use oxorb_transport::{Address, Link, PeerId, WriteError};
 use super::both_ends::BothEnds;
 use super::buffers::{put_buffer, take_buffer};
 use super::draft::{Draft, First};
+use super::given_up::GivenUp;
 use super::level::Level;
 use super::link::{CANCEL_LIMIT, exception_of};
 use super::replies::{Outcome, Outstanding, Replies, Waiter};
@@ -50,6 +51,8 @@ pub(crate) struct Multiplexed {
     both_ways: Option<BothWays>,
     /// Whether its callers read it themselves.
     pub(super) led: bool,
+    /// Where it is remembered if a request is cut off; `None`: it is closed then.
+    pub(super) given_up: Option<Arc<GivenUp>>,
     /// When something was read last, or a leader stopped reading, in nanoseconds of the monotonic clock.
     pub(super) quiet_since: AtomicU64,
 }
@@ -251,6 +254,7 @@ impl Multiplexed {
             replies: Replies::new(ids, None),
             both_ways: None,
             led: false,
+            given_up: None,
             quiet_since: AtomicU64::new(leader::now()),
         }
     }
@@ -644,6 +648,10 @@ impl Multiplexed {
     #[cold]
     fn cut_off(&self, failed: &WriteError) {
         let ended = Ended::CutOff(failed.error.to_string());
+        if let Some(given_up) = &self.given_up {
+            given_up.keep(&self.link, || self.replies.fail_all(self.told(&ended)));
+            return;
+        }
         self.replies.fail_all(self.told(&ended));
         self.link.close();
     }

@@ -99,6 +99,10 @@ pub struct Options {
     pub stall_timeout: Duration,
     /// How clients share connections.
     pub client_connections: ClientConnections,
+    /// Whether another connection is opened only after the server has read the one before to its end, where a request was
+    /// cut off there ([`ClientConnections::LeaderFollowers`]): calls until then are TRANSIENT, minor `EARLIER_UNREAD`, not
+    /// run. No oneway overtakes an earlier one then. Default false.
+    pub ordered_reconnect: bool,
     /// Which threads serve requests.
     pub concurrency: Concurrency,
     /// How threads that serve several connections wait for the next request.
@@ -261,6 +265,7 @@ impl Default for Options {
             max_connections: 1000,
             max_connections_per_client: Some(CONNECTIONS_PER_CLIENT),
             max_requests_per_client: None,
+            ordered_reconnect: false,
             max_requests_per_connection: 64,
             max_octets_per_client: Some(240 << 20),
             max_reply_octets_per_client: Some(180 << 20),

@@ -9,7 +9,7 @@ use oxorb_delivery::{Cause, Counts, Timer};
 use super::dispatch::ConsumerQueue;
 use super::encoded::Outgoing;
 use super::notice::Released;
-use super::target::Target;
+use super::target::{Pushed, Target};
 use crate::TimeoutKind;
 use crate::filter::{Matched, Program, Progress, Trigger};
 use crate::rtec_event_channel_admin::ConsumerQos;
@@ -188,8 +188,11 @@ impl Connected {
             None => {
                 let pushed = self
                     .target
-                    .push(events, outgoing.octets(), outgoing.arrived());
-                pushed.map(drop)
+                    .push(events, outgoing.octets(), outgoing.arrived())?;
+                if pushed == Pushed::NotYet {
+                    self.target.count_failed(events);
+                }
+                Ok(())
             }
             Some(queue) => {
                 queue.offer(outgoing.set(self.target.is_far()));

@@ -3,7 +3,7 @@
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use oxorb::{CompletionStatus, Histogram, Interface, SystemException, SystemExceptionKind, minor};
 use oxorb_delivery::{Outcome, Sink};
@@ -66,7 +66,7 @@ impl Target {
         }
     }
 
-    /// Pushes a set to the consumer; `false`: that failed.
+    /// Pushes a set to the consumer.
     ///
     /// # Errors
     /// The consumer has to be let go.
@@ -75,7 +75,7 @@ impl Target {
         events: &[Event],
         octets: &Octets,
         arrived: Option<Instant>,
-    ) -> Result<bool, Released> {
+    ) -> Result<Pushed, Released> {
         let pushed = match (&self.consumer, &self.timed) {
             (Consumer::Local(consumer), _) => {
                 let push = || consumer.push(events);
@@ -93,13 +93,20 @@ impl Target {
                     let took = arrived.elapsed().as_nanos();
                     latency.record(u64::try_from(took).unwrap_or(u64::MAX));
                 }
-                Ok(true)
+                Ok(Pushed::Delivered)
             }
+            // It may read again; whether it still is, questions find out.
+            Err(why) if is_unread(&why) => Ok(Pushed::NotYet),
             Err(why) => {
-                self.failed.fetch_add(events.len() as u64, Relaxed);
-                self.failed(why).map(|()| false)
+                self.count_failed(events);
+                self.failed(why).map(|()| Pushed::Failed)
             }
         }
+    }
+
+    /// Counts events that do not reach the consumer.
+    pub(super) fn count_failed(&self, events: &[Event]) {
+        self.failed.fetch_add(events.len() as u64, Relaxed);
     }
 
     /// Notes a failure.
@@ -139,6 +146,19 @@ impl Target {
     }
 }
 
+/// Result of a push.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pushed {
+    Delivered,
+    /// Counted.
+    Failed,
+    /// The consumer has to read what it was sent before; nothing is counted.
+    NotYet,
+}
+
+/// Pause of a queue whose consumer has to read first.
+const PAUSE: Duration = Duration::from_millis(20);
+
 /// A target behind a queue.
 pub(super) struct Queued {
     pub(super) target: Arc<Target>,
@@ -150,8 +170,9 @@ impl Sink<Arc<Set>> for Queued {
     fn deliver(&self, sets: &[Arc<Set>]) -> Outcome {
         for set in sets {
             match self.target.push(&set.events, &set.octets, set.arrived) {
-                Ok(true) => {}
-                Ok(false) => return Outcome::Failed,
+                Ok(Pushed::Delivered) => {}
+                Ok(Pushed::Failed) => return Outcome::Failed,
+                Ok(Pushed::NotYet) => return Outcome::Retry(PAUSE),
                 Err(why) => {
                     (self.release)(why);
                     return Outcome::Gone;
@@ -165,6 +186,11 @@ impl Sink<Arc<Set>> for Queued {
 /// Returns a reference whose calls take no longer than the channel lets them.
 pub(super) fn timed<I: Interface>(object: &I, options: &ChannelOptions) -> I {
     I::from_ref(object.reference().with_timeout(options.call_timeout))
+}
+
+/// Whether a push would overtake earlier ones, which the consumer has not read.
+fn is_unread(why: &SystemException) -> bool {
+    why.kind == SystemExceptionKind::Transient && why.minor == minor::transient::EARLIER_UNREAD
 }
 
 /// What a local consumer that panics counts as.

@@ -211,6 +211,7 @@ minors! {
         OXORB 5 FORWARDED: "the object has moved while an asynchronous call was under way", "send it again: it goes to the new place";
         OXORB 6 WRITES_QUEUED: "as many changes wait for the naming service's disk as its queue holds", "try again later";
         OXORB 7 TOO_MANY_REQUESTS: "this client has as many requests running as the server allows", "try again when some have ended, or raise MaxRequestsPerClient at the server";
+        OXORB 16 EARLIER_UNREAD: "a request was cut off, and the server has not read the earlier ones of that connection yet", "try again when the server reads; -ORBOrderedReconnect 0 opens another connection at once, without order";
         OXORB 15 TOO_MANY_REPLIES: "this client has not taken as many octets of replies as the server lets be under way", "read replies as they come, then try again, or raise MaxReplyOctetsPerClient at the server";
     }
     ObjAdapter obj_adapter {

@@ -45,6 +45,15 @@ pub(super) const ALL: &[Setting] = &[
         },
     },
     Setting {
+        name: "OrderedReconnect",
+        value: "0|1",
+        help: "Whether another shared connection (leader-followers) is opened only after the server has read the one before to its end, if a request was cut off there; oneways then keep their order. Default 0.",
+        apply: |options, text| {
+            options.ordered_reconnect = zero_or_one(text)?;
+            Ok(())
+        },
+    },
+    Setting {
         name: "MaxOctetsPerClient",
         value: "OCTETS",
         help: "Most memory that messages, values, large replies and kept buffers of one address take together; 0: no \

@@ -1,5 +1,5 @@
-//! Compiles the interface that every measured ORB serves, and the types that every one writes and reads, these compiled and
-//! interpreted.
+//! Compiles the interface that every measured ORB serves, the types that every one writes and reads, these compiled and
+//! interpreted, and components with their executors.
 
 use std::path::PathBuf;
 
@@ -13,6 +13,10 @@ fn main() -> Result<(), oxorb_idlgen::Error> {
         .file("idl/marshal.idl")
         .out_dir(out_dir)
         .marshalling(Marshalling::Interpreted)
+        .compile()?;
+    Builder::new()
+        .file("idl/components.idl")
+        .executors(true)
         .compile()?;
     oxorb_idlgen::compile([
         "idl/cubit.idl",

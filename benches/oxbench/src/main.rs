@@ -9,6 +9,7 @@ mod bootstrap;
 mod channel;
 mod check;
 mod collocated;
+mod components;
 mod counts;
 mod demux;
 mod dispatch;
@@ -87,6 +88,8 @@ enum Command {
     Inversion(inversion::Options),
     /// Let calls at 25, 50 and 75 Hz take more and more work, and see whose rate is kept (E13, E14)
     Lanes(lanes::Options),
+    /// Call between components, deploy them, and let plans decide whose rate is kept (E11, E13, E14, E16)
+    Components(components::Options),
     /// Count the calls a second of 1 to 16 clients at once, for each architecture, beside omniORB
     Throughput(throughput::Options),
     /// Count the oneways a second of one and four callers, sent one by one and buffered, beside omniORB
@@ -99,6 +102,9 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    if components::is_locality() {
+        return components::run_locality();
+    }
     let outcome = match Arguments::parse().command {
         Command::Latency(options) => latency::run(&options),
         Command::Counts(options) => counts::run(&options),
@@ -114,6 +120,7 @@ fn main() -> ExitCode {
         Command::Events(options) => events::run(&options),
         Command::Inversion(options) => inversion::run(&options),
         Command::Throughput(options) => throughput::run(&options),
+        Command::Components(options) => components::run(&options),
         Command::Lanes(options) => lanes::run(&options),
         Command::Oneway(options) => oneway::run(&options),
         Command::Whitebox(options) => whitebox::run(&options),

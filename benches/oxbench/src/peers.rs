@@ -16,6 +16,7 @@ use serde::Serialize;
 
 use crate::Result;
 use crate::collocated::{self, Way};
+use crate::components;
 use crate::demux;
 use crate::events;
 use crate::experiment::Experiment;
@@ -178,6 +179,15 @@ pub(crate) enum Side {
         /// How often
         calls: i32,
     },
+    /// Serve a plain object and a component
+    ComponentCalled,
+    /// Call a plain object and a component, of the same process if no references are given
+    ComponentCaller {
+        /// IOR:... of the plain object and of the facet
+        references: Vec<String>,
+    },
+    /// Serve nothing
+    ComponentBare,
     /// Serve requests out of memory
     Demux {
         /// What there are many of, and how they are found
@@ -321,6 +331,9 @@ pub(crate) fn play(side: &Side) -> Result {
             architecture,
             references,
         } => load::call(*architecture, references),
+        Side::ComponentCalled => components::serve(),
+        Side::ComponentCaller { references } => components::call(references),
+        Side::ComponentBare => components::serve_bare(),
         Side::OnewayServer => oneway::sides::serve(),
         Side::OnewayClient { mode, reference } => oneway::sides::call(*mode, reference),
         Side::CubitServer { endpoint } => protocols::sides::serve(endpoint),

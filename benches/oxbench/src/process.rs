@@ -5,6 +5,8 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
+
 use crate::Result;
 use crate::placement::{Placement, Role};
 
@@ -76,6 +78,12 @@ impl Process {
             total += statistics.split(' ').next()?.parse::<u64>().ok()?;
         }
         Some(Duration::from_nanos(total))
+    }
+
+    /// Tells it to end by SIGTERM, and waits for that.
+    pub(crate) fn terminate(self) -> Result {
+        kill_process(Pid::from_child(&self.child), Signal::TERM)?;
+        self.finish()
     }
 
     /// Closes its standard input, upon which it ends by itself, and waits for that.

@@ -23,7 +23,7 @@ struct Layer {
     why: &'static str,
 }
 
-const LAYERS: [Layer; 46] = [
+const LAYERS: [Layer; 47] = [
     Layer {
         package: "oxorb-lend",
         uses: &[],
@@ -310,6 +310,7 @@ const LAYERS: [Layer; 46] = [
         package: "oxbench",
         uses: &[
             "oxorb",
+            "oxorb-deploy",
             "oxorb-event",
             "oxorb-naming",
             "oxorb-sched",

@@ -4,7 +4,7 @@
 //! fastest falls behind first, and in the end all do. With a lane for each rate, the most urgent one for the highest, the
 //! slowest falls behind first and 75 Hz is kept; with the order turned round it is the reverse.
 
-mod plot;
+pub(crate) mod plot;
 mod report;
 
 use std::time::Duration;
@@ -19,7 +19,7 @@ use crate::output::Output;
 use crate::placement::Cpus;
 
 /// Calls a second of each client.
-const RATES: [u32; 3] = [25, 50, 75];
+pub(crate) const RATES: [u32; 3] = [25, 50, 75];
 
 /// Priorities in ascending order.
 const PRIORITIES: [i16; 3] = [20, 40, 60];

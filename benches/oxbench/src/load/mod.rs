@@ -18,6 +18,7 @@ use rustix::thread::clock_nanosleep_absolute;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
 pub(crate) use self::architecture::{Architecture, Contender, Pair, Setting};
+pub(crate) use self::priority::is_allowed as may_use_priorities;
 pub(crate) use self::quiet::{KeptOut, Quiet};
 pub(crate) use self::spread::Spread;
 use crate::Result;
@@ -167,7 +168,7 @@ fn repeat<C: Caller>(
 }
 
 /// Since an arbitrary moment.
-fn now() -> Duration {
+pub(crate) fn now() -> Duration {
     elapsed(ClockId::Monotonic)
 }
 
@@ -177,7 +178,7 @@ fn elapsed(clock: ClockId) -> Duration {
 }
 
 /// Not for as long as is left: whoever is interrupted between looking at the clock and sleeping would be late.
-fn sleep_until(when: Duration) {
+pub(crate) fn sleep_until(when: Duration) {
     let time = Timespec {
         tv_sec: when.as_secs() as i64,
         tv_nsec: when.subsec_nanos().into(),
@@ -186,7 +187,7 @@ fn sleep_until(when: Duration) {
 }
 
 /// Uses up CPU time of the calling thread; time during which others run does not count.
-fn toil(work: Duration) {
+pub(crate) fn toil(work: Duration) {
     let end = elapsed(ClockId::ThreadCPUTime) + work;
     while elapsed(ClockId::ThreadCPUTime) < end {
         std::hint::spin_loop();

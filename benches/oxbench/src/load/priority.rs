@@ -19,7 +19,7 @@ pub(super) fn set(priority: i16) -> Result {
 }
 
 /// Whether this process may do so at all.
-pub(super) fn is_allowed() -> bool {
+pub(crate) fn is_allowed() -> bool {
     std::thread::spawn(|| set(1).is_ok())
         .join()
         .expect("does not panic")

@@ -28,6 +28,11 @@ impl Folder {
         })
     }
 
+    /// Returns its path.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Returns an endpoint with a name of a file in place of `FILE`, another one each time.
     pub(crate) fn endpoint(&self, of: &Protocol) -> String {
         of.endpoint.replace(FILE, &self.file())

@@ -1,0 +1,134 @@
+//! `oxbench components`: the experiments of paper 4, section 3, and what deployment costs.
+//!
+//! E11: what a call between components costs beside one of plain objects. E13, E14: controllers at 25, 50 and 75 Hz whose
+//! work grows, without real time and with lanes by rate and against it, which documents alone decide. E16: what has to be
+//! written for that. And a hundred instances deployed on four nodes of this machine.
+
+mod calls;
+mod deployment;
+mod effort;
+mod executors;
+mod locality;
+mod overhead;
+mod plans;
+mod rates;
+mod report;
+
+use clap::{Args, ValueEnum};
+
+pub(crate) use self::calls::{call, serve};
+pub(crate) use self::deployment::serve_bare;
+pub(crate) use self::locality::{is_locality, run_locality};
+use self::report::Report;
+use crate::Result;
+use crate::lanes::Order;
+use crate::machine::Machine;
+use crate::output::CheckedOutput;
+use crate::placement::Cpus;
+
+#[allow(missing_docs)]
+pub(crate) mod generated {
+    oxorb::include_idl!("components");
+}
+
+/// Parts of a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Part {
+    /// A call between components beside one of plain objects (E11)
+    Calls,
+    /// Controllers at three rates (E13, E14)
+    Rates,
+    /// What is written for real time (E16)
+    Effort,
+    /// A hundred instances on four nodes
+    Deployment,
+}
+
+/// Options of `oxbench components`.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Pairs of processes for each kind of call, and rounds of deployment
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+
+    /// Work of a call, in repetitions of 50 us: 20 to 240 by default. Together the controllers ask for 150 times as much a
+    /// second
+    #[arg(long, value_delimiter = ',')]
+    work: Vec<u32>,
+
+    /// How long each point of work is measured, in seconds
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..))]
+    seconds: u64,
+
+    /// Only these orders of priorities; all that can be had by default
+    #[arg(long, value_delimiter = ',')]
+    orders: Vec<Order>,
+
+    /// Two rounds, and three points of work for a second each: shows that everything runs, measures little
+    #[arg(long)]
+    quick: bool,
+
+    /// Only these parts; all by default
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<Part>,
+
+    #[command(flatten)]
+    pair: Cpus,
+
+    #[command(flatten)]
+    output: CheckedOutput,
+}
+
+/// Blocks of each kind of call in a round.
+const BLOCKS: u32 = 20;
+
+/// Points of work, about those of the paper, and of a quick run.
+const WORK: [u32; 13] = [20, 40, 60, 80, 100, 110, 120, 130, 140, 160, 180, 210, 240];
+const QUICK: [u32; 3] = [20, 130, 240];
+
+/// Measures and reports.
+pub(crate) fn run(options: &Options) -> Result {
+    let report = measure(options)?;
+    let draw = |report: &Report, file: &std::path::Path| report.draw(file);
+    options.output.show(&report, Report::verdicts, draw)
+}
+
+fn measure(options: &Options) -> Result<Report> {
+    let wanted = |part| options.only.is_empty() || options.only.contains(&part);
+    let placement = options.pair.cpus;
+    let (rounds, blocks, work, seconds) = match options.quick {
+        true => (2, 4, &QUICK[..], 1),
+        false => (options.rounds, BLOCKS, &WORK[..], options.seconds),
+    };
+    let work = match &options.work[..] {
+        [] => work,
+        asked => asked,
+    };
+    let calls = overhead::Extent { rounds, blocks };
+    let rates = rates::Extent {
+        repetitions: work,
+        orders: &options.orders,
+        seconds,
+        placement,
+    };
+    Ok(Report {
+        machine: Machine::this(),
+        placement: placement.to_string(),
+        overhead: match wanted(Part::Calls) {
+            true => overhead::measure(calls, placement)?,
+            false => Vec::new(),
+        },
+        rates: match wanted(Part::Rates) {
+            true => Some(rates::measure(&rates)?),
+            false => None,
+        },
+        effort: match wanted(Part::Effort) {
+            true => effort::count(),
+            false => Vec::new(),
+        },
+        deployment: match wanted(Part::Deployment) {
+            true => Some(deployment::measure(rounds)?),
+            false => None,
+        },
+    })
+}

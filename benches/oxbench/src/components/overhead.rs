@@ -1,0 +1,299 @@
+//! E11: what a call from receptacle to facet costs more than one of a plain object.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::calls::{BATCH, Way};
+use crate::Result;
+use crate::bootstrap::Ratio;
+use crate::load::Spread;
+use crate::peers::own_side;
+use crate::placement::{Placement, Role};
+use crate::process::Process;
+use crate::verdict::{Verdict, at_most};
+
+/// Octets of an argument.
+const SIZES: [u32; 2] = [8, 4096];
+
+/// Most that a component's call may take by that of a plain one, and what is aimed at.
+const BOUND: f64 = 1.04;
+const GOAL: f64 = 1.01;
+
+/// Samples of a block. A block of one way is followed by one of the other, so that both meet the same machine.
+const BLOCK: u32 = 500;
+
+/// Samples between two questions for the number of allocations.
+const COUNTED: u32 = 1_000;
+
+/// How much is measured.
+#[derive(Clone, Copy)]
+pub(super) struct Extent {
+    /// Pairs of processes, one after the other.
+    pub(super) rounds: u32,
+    /// Blocks of each way in a round.
+    pub(super) blocks: u32,
+}
+
+/// Where the called object is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Place {
+    Local,
+    Remote,
+}
+
+/// One size in one place.
+#[derive(Debug, Serialize)]
+pub(super) struct Row {
+    pub(super) place: Place,
+    pub(super) octets: u32,
+    pub(super) plain: Side,
+    pub(super) component: Side,
+    /// Median over all neighbouring blocks of the median of the component's by that of the plain one's.
+    pub(super) overhead: Ratio,
+}
+
+/// Calls of one way.
+#[derive(Debug, Serialize)]
+pub(super) struct Side {
+    /// Nanoseconds a call; within a process each sample is the mean of `BATCH` calls.
+    pub(super) calls: Spread,
+    /// Allocations of a call on both sides together.
+    pub(super) allocations: f64,
+}
+
+pub(super) fn measure(extent: Extent, placement: Placement) -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    for place in [Place::Local, Place::Remote] {
+        for octets in SIZES {
+            eprintln!("calls of {octets} octets, {place} ...");
+            rows.push(measure_row(place, octets, extent, placement)?);
+        }
+    }
+    Ok(rows)
+}
+
+fn measure_row(place: Place, octets: u32, extent: Extent, placement: Placement) -> Result<Row> {
+    let mut samples = [Vec::new(), Vec::new()];
+    let mut ratios = Vec::new();
+    let mut allocations = [0.0; 2];
+    for _ in 0..extent.rounds {
+        let mut pair = Processes::start(place, placement)?;
+        for way in Way::ALL {
+            pair.block(way, octets, BLOCK)?;
+        }
+        allocations = pair.allocations(octets)?;
+        for block in 0..extent.blocks {
+            let mut medians = [0.0; 2];
+            // Which way comes first alternates.
+            for at in [block % 2, (block + 1) % 2].map(|at| at as usize) {
+                let mut these = pair.block(Way::ALL[at], octets, BLOCK)?;
+                samples[at].extend_from_slice(&these);
+                these.sort_unstable();
+                medians[at] = these[these.len() / 2] as f64;
+            }
+            ratios.push(medians[1] / medians[0]);
+        }
+        pair.finish()?;
+    }
+    let [plain, component] = samples.map(|samples| {
+        let batch = place.batch();
+        Spread::of(samples.iter().map(|time| time / u64::from(batch)).collect())
+    });
+    let [of_plain, of_component] = allocations;
+    Ok(Row {
+        place,
+        octets,
+        plain: Side {
+            calls: plain,
+            allocations: of_plain,
+        },
+        component: Side {
+            calls: component,
+            allocations: of_component,
+        },
+        overhead: median(ratios),
+    })
+}
+
+/// Median and its 95 % interval by order statistics, which ask nothing of how ratios are spread.
+fn median(mut ratios: Vec<f64>) -> Ratio {
+    ratios.sort_unstable_by(f64::total_cmp);
+    let count = ratios.len();
+    let reach = (0.98 * (count as f64).sqrt()).ceil() as usize;
+    let last = count.saturating_sub(1);
+    let at = |place: usize| ratios.get(place.min(last)).copied().unwrap_or(f64::NAN);
+    Ratio {
+        seen: at(count / 2),
+        interval: Some((at((count / 2).saturating_sub(reach)), at(count / 2 + reach))),
+    }
+}
+
+impl Place {
+    fn batch(self) -> u32 {
+        match self {
+            Place::Local => BATCH,
+            Place::Remote => 1,
+        }
+    }
+}
+
+/// The calling process, and that of the objects unless they are in it.
+struct Processes {
+    client: Process,
+    server: Option<Process>,
+    batch: u32,
+}
+
+impl Processes {
+    fn start(place: Place, placement: Placement) -> Result<Processes> {
+        let mut command = own_side("component-caller")?;
+        let server = match place {
+            Place::Local => None,
+            Place::Remote => {
+                let name = "the process of the called component".to_owned();
+                let mut called = own_side("component-called")?;
+                let mut server = Process::start(name, placement, Role::Server, &mut called)?;
+                command.args(server.hear()?.split_whitespace());
+                Some(server)
+            }
+        };
+        let name = "the process of the calling component".to_owned();
+        let mut client = Process::start(name, placement, Role::Client, &mut command)?;
+        client.expect("ready")?;
+        Ok(Processes {
+            client,
+            server,
+            batch: place.batch(),
+        })
+    }
+
+    /// Returns nanoseconds of each sample of one block.
+    fn block(&mut self, way: Way, octets: u32, samples: u32) -> Result<Vec<u64>> {
+        self.client
+            .tell(&format!("run {} {octets} {samples}", way.name()))?;
+        self.client.expect("done")?;
+        self.client.tell("samples")?;
+        let line = self.client.hear()?;
+        let times = line.split_whitespace().map(str::parse);
+        let times: Vec<u64> = times.collect::<Result<_, _>>()?;
+        match times.len() == samples as usize {
+            true => Ok(times),
+            false => Err(format!("{samples} samples were asked for, {} came", times.len()).into()),
+        }
+    }
+
+    /// Allocations of a call of each way, of all threads of all processes: the difference of a few and of many calls.
+    fn allocations(&mut self, octets: u32) -> Result<[f64; 2]> {
+        let mut counts = [0.0; 2];
+        for (count, way) in counts.iter_mut().zip(Way::ALL) {
+            let few = self.allocated_during(way, octets, COUNTED)?;
+            let many = self.allocated_during(way, octets, 3 * COUNTED)?;
+            let calls = f64::from(2 * COUNTED * self.batch);
+            *count = many.saturating_sub(few) as f64 / calls;
+        }
+        Ok(counts)
+    }
+
+    fn allocated_during(&mut self, way: Way, octets: u32, samples: u32) -> Result<u64> {
+        let before = self.allocated()?;
+        self.client
+            .tell(&format!("run {} {octets} {samples}", way.name()))?;
+        self.client.expect("done")?;
+        Ok(self.allocated()? - before)
+    }
+
+    fn allocated(&mut self) -> Result<u64> {
+        let mut sum = 0;
+        let both = [Some(&mut self.client), self.server.as_mut()];
+        for process in both.into_iter().flatten() {
+            process.tell("allocations")?;
+            sum += process.hear()?.parse::<u64>()?;
+        }
+        Ok(sum)
+    }
+
+    fn finish(self) -> Result {
+        self.client.finish()?;
+        self.server.map_or(Ok(()), Process::finish)
+    }
+}
+
+impl Row {
+    pub(super) fn verdicts(&self) -> [Verdict; 3] {
+        let Row { octets, place, .. } = self;
+        let what = format!("{octets} octets, {place}: component by plain");
+        let more = (self.component.allocations - self.plain.allocations).max(0.0);
+        [
+            at_most(what.clone(), Some(self.overhead), BOUND),
+            at_most(format!("{what} (goal)"), Some(self.overhead), GOAL),
+            at_most(
+                format!("{octets} octets, {place}: allocations of a call more than plain"),
+                // A thread elsewhere in the process may allocate meanwhile.
+                Some(Ratio::exactly((more * 100.0).round() / 100.0)),
+                0.0,
+            ),
+        ]
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Place::Local => "local",
+            Place::Remote => "remote",
+        })
+    }
+}
+
+impl fmt::Display for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Row { place, octets, .. } = self;
+        for (name, side) in [("plain", &self.plain), ("component", &self.component)] {
+            let us = |nanoseconds: f64| nanoseconds / 1000.0;
+            let Spread {
+                mean,
+                jitter,
+                p50,
+                p99,
+                p999,
+                max,
+                ..
+            } = side.calls;
+            write!(f, "  {place:7}{octets:>5}  {name:10}")?;
+            for time in [p50, p99, p999, max] {
+                write!(f, "{:>10.3}", us(time as f64))?;
+            }
+            write!(f, "{:>10.3}{:>10.3}", us(mean), us(jitter))?;
+            writeln!(f, "{:>8.2}", side.allocations)?;
+        }
+        let percent = |ratio: f64| (ratio - 1.0) * 100.0;
+        let (from, to) = self.overhead.interval.unwrap_or((f64::NAN, f64::NAN));
+        let mean = self.component.calls.mean / self.plain.calls.mean;
+        writeln!(
+            f,
+            "               overhead {:+.1} % ({:+.1} to {:+.1}); of the means {:+.1} %",
+            percent(self.overhead.seen),
+            percent(from),
+            percent(to),
+            percent(mean)
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_lies_in_its_interval() {
+        let ratios = (0..101).map(|at| 1.0 + f64::from(at) / 1000.0).collect();
+        let found = median(ratios);
+        let (from, to) = found.interval.unwrap();
+        assert!((found.seen - 1.05).abs() < 1e-9, "{found}");
+        assert!(1.0 < from && from < found.seen && found.seen < to && to < 1.1);
+        assert_eq!(median(vec![1.5]).interval, Some((1.5, 1.5)));
+        assert!(median(Vec::new()).seen.is_nan());
+    }
+}

@@ -1,4 +1,4 @@
-//! Compiles the interfaces of deployment: the OMG's, DAnCE's and ours.
+//! Compiles the interfaces of deployment: the OMG's, DAnCE's and ours; and components for the tests.
 
 fn main() -> Result<(), oxorb_idlgen::Error> {
     oxorb_idlgen::Builder::new()
@@ -9,5 +9,9 @@ fn main() -> Result<(), oxorb_idlgen::Error> {
         ])
         .joined("deployment")
         .runtime("::oxorb_core::__gen")
+        .compile()?;
+    oxorb_idlgen::Builder::new()
+        .file("../../tests/components/idl/avionics.idl")
+        .executors(true)
         .compile()
 }

@@ -286,7 +286,7 @@ fn managed(
                 let _ = orb.shutdown(false);
             }
         });
-        let own = own.map_err(|error| problem(error))?;
+        let own = own.map_err(problem)?;
         let own = own.into();
         activator
             .locality_manager_callback(Some(&own), uuid)
@@ -294,9 +294,9 @@ fn managed(
         activator
             .configuration_complete(uuid)
             .map_err(|error| failed(&error))?;
-        let watched = orb.clone();
+        let (watched, mended) = (orb.clone(), Arc::clone(&locality));
         let watch = move || {
-            if let Err(why) = watch_activator(&activator, &end) {
+            if let Err(why) = watch_activator(&activator, &mended, &end) {
                 let _ = lost.send(why);
                 let _ = watched.shutdown(false);
             }
@@ -386,7 +386,7 @@ fn wait_for_others(
     }
 }
 
-/// Connects again what other processes provide anew after a restart.
+/// Connects again what other processes provide anew after a restart, and what ended itself.
 fn follow_references(
     orb: &Orb,
     locality: &Locality,
@@ -396,26 +396,34 @@ fn follow_references(
 ) {
     while go_on(end, LOOK) {
         let changed = match directory.lock().as_mut() {
-            Some(directory) => match directory.refresh(orb, plan) {
-                true => directory.references(plan),
-                false => continue,
-            },
-            None => return,
+            Some(directory) => {
+                let is_new = directory.refresh(orb, plan);
+                is_new.then(|| directory.references(plan))
+            }
+            None => None,
         };
-        if let Err(error) = locality.finish(&changed, true) {
+        let done = match changed {
+            Some(references) => locality.finish(&references, true),
+            None => locality.mend(ANSWER).map(drop),
+        };
+        if let Err(error) = done {
             eprintln!("warning: {error}");
         }
     }
 }
 
-/// Returns once the process ends, or the activator is gone.
+/// Returns once the process ends, or the activator is gone. Connects what ended itself meanwhile.
 fn watch_activator(
     activator: &LocalityManagerActivatorRef,
+    locality: &Locality,
     end: &Receiver<()>,
 ) -> Result<(), String> {
     let activator = activator.with_timeout(ANSWER);
     let mut missed = 0;
     while go_on(end, LOOK) {
+        if let Err(error) = locality.mend(ANSWER) {
+            eprintln!("warning: {error}");
+        }
         match activator.non_existent() {
             Ok(false) => missed = 0,
             Ok(true) => return Err("it does not exist any more".to_owned()),

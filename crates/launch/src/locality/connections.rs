@@ -31,7 +31,21 @@ pub(super) struct Made {
     pub(super) reference: ObjectRef,
 }
 
+impl Made {
+    /// Reports whether it is the connection of a port to an object.
+    pub(super) fn is(&self, user: &User, to: &ObjectRef) -> bool {
+        let (own, other) = (self.reference.reference(), Interface::reference(to));
+        self.user.is(user) && own.is_equivalent(other)
+    }
+}
+
 impl User {
+    /// Reports whether both are the same end of the same connection.
+    pub(super) fn is(&self, other: &User) -> bool {
+        (&self.connection, &self.instance, &self.port)
+            == (&other.connection, &other.instance, &other.port)
+    }
+
     fn error(&self, what: impl Into<String>) -> LaunchError {
         LaunchError::new(&self.connection, self.place, what)
     }

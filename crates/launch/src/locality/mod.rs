@@ -10,6 +10,7 @@ mod servant;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use oxorb_core::{Interface, ObjectRef, Orb};
 use oxorb_deploy::Place;
@@ -202,6 +203,54 @@ impl Locality {
         self.disconnect_where(|made| connections.contains(&made.user.connection));
     }
 
+    /// Makes connections again that ended themselves, as those of sources do whose consumer failed several times in a row, if
+    /// the object at their end answers within `limit`. Returns how many were made.
+    ///
+    /// # Errors
+    /// The first refusal; the others are made all the same.
+    pub fn mend(&self, limit: Duration) -> Result<usize, LaunchError> {
+        // Objects are asked before anything is locked.
+        let (instances, made) = {
+            let state = self.state.lock();
+            let made: Vec<(User, ObjectRef)> = state
+                .made
+                .iter()
+                .map(|made| (made.user.clone(), made.reference.clone()))
+                .collect();
+            (state.instances.clone(), made)
+        };
+        let broken = made.into_iter().filter_map(|(user, to)| {
+            let one = instances.iter().find(|one| one.name() == user.instance)?;
+            let is_broken = !user.is_connected(one.component()?, &to);
+            let answers = || matches!(to.with_timeout(limit).non_existent(), Ok(false));
+            (is_broken && answers()).then(|| (user, to, one.clone()))
+        });
+        let broken: Vec<_> = broken.collect();
+        if broken.is_empty() {
+            return Ok(0);
+        }
+        let _operation = self.operation.lock();
+        let mut mended = 0;
+        let mut result = Ok(());
+        for (user, to, one) in broken {
+            let is_wanted = self
+                .state
+                .lock()
+                .made
+                .iter()
+                .any(|made| made.is(&user, &to));
+            let Some(component) = one.component().filter(|_| is_wanted) else {
+                continue;
+            };
+            if !user.is_connected(component, &to) {
+                let made = user.connect(component, &to, one.bands());
+                mended += usize::from(made.is_ok());
+                result = result.and(made);
+            }
+        }
+        result.map(|()| mended)
+    }
+
     /// Ends all: passivates the instances, ends their connections, removes them and destroys the containers. All of that
     /// happens even if an executor raises an exception.
     ///
@@ -223,9 +272,7 @@ impl Locality {
         let instance = |one: &Installed| one.status();
         let connection = |user: User| idl::ConnectionStatus {
             connected: state.made.iter().any(|made| {
-                let is_it = made.user.connection == user.connection
-                    && made.user.instance == user.instance
-                    && made.user.port == user.port;
+                let is_it = made.user.is(&user);
                 let mut all = state.instances.iter();
                 let component = all.find(|one| one.name() == user.instance);
                 let component = component.and_then(Installed::component);
@@ -383,12 +430,7 @@ impl Locality {
         }
         self.disconnect_where(|made| {
             let mut all = wanted.iter();
-            !all.any(|(user, to)| {
-                made.user.connection == user.connection
-                    && made.user.instance == user.instance
-                    && made.user.port == user.port
-                    && to.reference().is_equivalent(made.reference.reference())
-            })
+            !all.any(|(user, to)| made.is(user, to))
         });
         for (user, to) in wanted {
             let Some((installed, component)) =
@@ -406,12 +448,7 @@ impl Locality {
             user.connect(component, &to, installed.bands())?;
             let mut state = self.state.lock();
             // One that ended itself in the meantime was made before.
-            state.made.retain(|made| {
-                !(made.user.connection == user.connection
-                    && made.user.instance == user.instance
-                    && made.user.port == user.port
-                    && to.reference().is_equivalent(made.reference.reference()))
-            });
+            state.made.retain(|made| !made.is(&user, &to));
             let reference = to;
             state.made.push(Made { user, reference });
         }

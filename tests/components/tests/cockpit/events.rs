@@ -166,3 +166,25 @@ fn a_consumer_that_is_gone_is_dropped_at_once() {
     assert_eq!(push(), Pushed::default());
     assert_eq!(refresh.unwrap().non_existent(), Ok(true));
 }
+
+#[test]
+fn a_consumer_that_is_not_active_stays_connected() {
+    let scene = Scene::with(|container| container.push_failures(1));
+    let cockpit = scene.cockpit();
+    let update = cockpit.display.get_consumer_update().unwrap();
+    cockpit.rate.subscribe_pulse(update.as_ref()).unwrap();
+    let location = cockpit.gps.provide_location().unwrap();
+    cockpit.display.connect_source(location.as_ref()).unwrap();
+    cockpit.rate.configuration_complete().unwrap();
+    let pulse = cockpit.pulse.get().unwrap();
+    let refused = Pushed {
+        delivered: 0,
+        failed: 1,
+    };
+    for count in 1..=3 {
+        assert_eq!(pulse.push_pulse(Value::new(Tick { count })), refused);
+    }
+    cockpit.display.configuration_complete().unwrap();
+    assert_eq!(pulse.push_pulse(Value::new(Tick { count: 4 })), ONE);
+    assert_eq!(cockpit.display_log.lines(), ["update 4 48.5"]);
+}

@@ -1,0 +1,17 @@
+//! Parts of plans in processes: from the document to components that talk to each other.
+
+mod attributes;
+mod executors;
+mod launch;
+mod managed;
+mod policies;
+mod processes;
+mod redeploy;
+mod refusals;
+mod scene;
+
+#[allow(missing_docs, unused, clippy::all, clippy::pedantic)]
+mod generated {
+    oxorb::include_idl!("avionics");
+}
+use generated::avionics;

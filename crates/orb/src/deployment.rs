@@ -29,7 +29,16 @@ use crate::Orb;
 ///
 /// SIGINT and SIGTERM stop the instances and end the process.
 pub fn run_locality(implementations: Implementations) -> ExitCode {
-    oxorb_launch::run(implementations, std::env::args().collect(), |args| {
+    run_locality_with_args(implementations, std::env::args())
+}
+
+/// Runs the process of a locality, as [`run_locality`] does, with arguments of which the first is the name of the program: for
+/// an executable that does other things as well.
+pub fn run_locality_with_args(
+    implementations: Implementations,
+    args: impl IntoIterator<Item = String>,
+) -> ExitCode {
+    oxorb_launch::run(implementations, args.into_iter().collect(), |args| {
         let orb = Orb::builder().args(args).build()?;
         orb.shutdown_on_signal()?;
         Ok(Started {

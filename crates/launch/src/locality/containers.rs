@@ -80,6 +80,12 @@ impl Quality {
         self.set.as_ref().map_or("", |set| &set.id.0)
     }
 
+    /// Returns the priority of its requests, or of those whose clients have none; `None` without a priority model.
+    pub(super) fn priority(&self) -> Option<Priority> {
+        let model = self.set.as_ref()?.priority_model.as_ref()?;
+        Priority::new(model.server_priority.0).ok()
+    }
+
     fn of_set(
         instance: &Instance,
         (id, place, source): Named<'_>,

@@ -317,10 +317,20 @@ impl Installed {
         }
     }
 
-    /// Activates it, unless it is active.
-    pub(super) fn activate(&self) -> Result<(), LaunchError> {
+    /// Activates it, unless it is active: at the priority of its container, which threads that its executor starts inherit.
+    pub(super) fn activate(&self, orb: &Orb) -> Result<(), LaunchError> {
         match self.component() {
             Some(component) if component.phase() != Phase::Active => {
+                let raised = self.quality().priority().map(|it| orb.raise_thread(it));
+                let _raised = raised.transpose().map_err(|error| {
+                    let what = format!(
+                        "instance {:?} was not activated: the priority of policy set {:?} has no native one: {error}",
+                        self.0.name,
+                        self.quality().id()
+                    );
+                    let error = LaunchError::new(&self.0.name, self.0.place, what);
+                    error.cure("choose another priority, or another -ORBPriorityMapping")
+                })?;
                 self.moved(component.activate(), "activated")
             }
             _ => Ok(()),

@@ -402,7 +402,7 @@ impl Locality {
 
     fn activate(&self, plan: &Plan) -> Result<(), LaunchError> {
         for one in self.in_order(plan) {
-            one.activate()?;
+            one.activate(&self.orb)?;
         }
         Ok(())
     }

@@ -1,0 +1,48 @@
+//! What sensors share: a device that is slow to read, and the value that it gave last.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::avionics::{Location, Position};
+use crate::clock;
+
+/// A reading that is served at once, and refreshed by a slow device.
+#[derive(Default)]
+pub(crate) struct Cached {
+    /// Microseconds.
+    work: AtomicU32,
+    position: Mutex<Option<Position>>,
+}
+
+impl Cached {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::default()
+    }
+
+    pub(crate) fn work(&self) -> u32 {
+        self.work.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_work(&self, microseconds: u32) -> oxorb::Result<()> {
+        let work = clock::bounded(microseconds, 0, 1_000_000)?;
+        self.work.store(work, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Has the device read, which takes its time, and keeps the value.
+    pub(crate) fn refresh(&self, read: impl FnOnce() -> Position) {
+        clock::work(self.work());
+        let position = read();
+        *self.position.lock().unwrap_or_else(PoisonError::into_inner) = Some(position);
+    }
+}
+
+impl Location for Cached {
+    fn position(&self) -> oxorb::Result<Position> {
+        let position = self.position.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(position.clone().unwrap_or(Position {
+            latitude: f64::NAN,
+            longitude: f64::NAN,
+        }))
+    }
+}

@@ -1,0 +1,35 @@
+//! The warning display: the interface of the navigation display around a lamp and a loudspeaker.
+
+use oxorb::Value;
+
+use crate::avionics::{self, Tick, display};
+use crate::screen::Screen;
+
+/// Shows where the nearest obstacle is.
+#[derive(Default)]
+pub(crate) struct WarningDisplay {
+    screen: Screen,
+}
+
+impl avionics::DisplayExecutor for WarningDisplay {
+    fn title(&self) -> oxorb::Result<String> {
+        Ok(self.screen.title())
+    }
+
+    fn set_title(&self, value: &str) -> oxorb::Result<()> {
+        self.screen.set_title(value);
+        Ok(())
+    }
+
+    fn work(&self) -> oxorb::Result<u32> {
+        Ok(self.screen.work())
+    }
+
+    fn set_work(&self, value: u32) -> oxorb::Result<()> {
+        self.screen.set_work(value)
+    }
+
+    fn push_update(&self, context: &display::Context, tick: &Value<Tick>) -> oxorb::Result<()> {
+        self.screen.draw(&context.source()?, tick)
+    }
+}

@@ -1,0 +1,149 @@
+//! What the collision subsystem changed when it was added: counted from the files, and compared with the README.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+
+/// Lines of a file that another version of it no longer has, and lines that are new in that.
+#[derive(Default, PartialEq, Eq, Debug)]
+struct Difference {
+    removed: usize,
+    added: usize,
+}
+
+impl Difference {
+    /// Counts by the longest common subsequence of lines.
+    fn between(before: &str, after: &str) -> Difference {
+        let (before, after): (Vec<_>, Vec<_>) = (before.lines().collect(), after.lines().collect());
+        let mut common = vec![0; after.len() + 1];
+        for line in &before {
+            let mut diagonal = 0;
+            for (at, other) in after.iter().enumerate() {
+                let above = common[at + 1];
+                common[at + 1] = match line == other {
+                    true => diagonal + 1,
+                    false => above.max(common[at]),
+                };
+                diagonal = above;
+            }
+        }
+        let kept = common[after.len()];
+        Difference {
+            removed: before.len() - kept,
+            added: after.len() - kept,
+        }
+    }
+}
+
+fn read(file: &str) -> String {
+    fs::read_to_string(Path::new(ROOT).join(file)).unwrap()
+}
+
+/// Every file below a folder, by its path in the example.
+fn files(folder: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut folders = vec![PathBuf::from(folder)];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(Path::new(ROOT).join(&folder)).unwrap() {
+            let entry = entry.unwrap();
+            let path = folder.join(entry.file_name());
+            match entry.file_type().unwrap().is_dir() {
+                true => folders.push(path),
+                false => found.push(path.to_str().unwrap().to_owned()),
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Sources of the state without the collision subsystem.
+fn existing() -> Vec<String> {
+    let all = files("idl").into_iter().chain(files("src"));
+    all.filter(|file| !file.starts_with("src/collision/"))
+        .collect()
+}
+
+#[test]
+fn lines_are_counted_as_a_person_would() {
+    let difference = Difference::between("a\nb\nc\nd", "a\nx\nc\nd\ne");
+    assert_eq!(
+        difference,
+        Difference {
+            removed: 1,
+            added: 2
+        }
+    );
+    assert_eq!(Difference::between("a\n", "a\n"), Difference::default());
+}
+
+#[test]
+fn plans_and_resources_only_grow_and_the_readme_says_by_how_much() {
+    let readme = read("README.md");
+    for (what, before, after) in [
+        ("plan", "navigation.toml", "with-warning.toml"),
+        (
+            "real-time resources",
+            "navigation.rt.toml",
+            "with-warning.rt.toml",
+        ),
+    ] {
+        let before = read(&format!("plans/{before}"));
+        let after = read(&format!("plans/{after}"));
+        let Difference { removed, added } = Difference::between(&before, &after);
+        assert_eq!(
+            removed, 0,
+            "lines of the {what} that were changed or removed"
+        );
+        assert!(added > 0);
+        let row = format!("| {what} | 1 | 0 | {added} |");
+        assert!(readme.contains(&row), "the README lacks {row}");
+    }
+}
+
+/// One executable runs both plans, so its sources are those of both states. What is shown here is that none of them had to
+/// know of the subsystem that came later.
+#[test]
+fn no_line_of_an_existing_component_or_of_the_server_knows_the_new_subsystem() {
+    let words = ["collision", "radar", "warning", "obstacle"];
+    let mut knowing = Vec::new();
+    for file in existing() {
+        let text = read(&file).to_lowercase();
+        let lines = text
+            .lines()
+            .filter(|line| words.iter().any(|word| line.contains(word)));
+        knowing.extend(lines.map(|line| format!("{file}: {}", line.trim())));
+    }
+    // The list of what the executable links in, and of the plans that it carries along.
+    knowing.retain(|line| !line.starts_with("src/plans.rs: "));
+    let linked = [
+        "src/lib.rs: mod collision;",
+        "src/lib.rs: collision::implementations(navigation)",
+    ];
+    assert_eq!(knowing, linked);
+
+    let (code, new) = (existing().len(), files("src/collision").len());
+    let row = format!("| {code} files of components and server | 0 | 0 | 0 |");
+    let readme = read("README.md");
+    assert!(readme.contains(&row), "the README lacks {row}");
+    let files = files("src/collision").into_iter();
+    let lines = files.map(|file| read(&file).lines().count());
+    let row = format!(
+        "| {new} new files of components | | | {} |",
+        lines.sum::<usize>()
+    );
+    assert!(readme.contains(&row), "the README lacks {row}");
+}
+
+#[test]
+fn both_plans_name_one_executable() {
+    let artifacts = |plan: &str| -> Vec<String> {
+        let text = read(plan);
+        let lines = text.lines().filter(|line| line.starts_with("location = "));
+        lines.map(str::to_owned).collect()
+    };
+    let before = artifacts("plans/navigation.toml");
+    assert_eq!(before, ["location = \"avionics-display\""]);
+    assert_eq!(artifacts("plans/with-warning.toml"), before);
+}

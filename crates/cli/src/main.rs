@@ -5,6 +5,7 @@ mod call;
 mod completions;
 mod demo;
 mod deploy;
+mod doctor;
 mod event;
 mod explain;
 mod idl;
@@ -81,6 +82,8 @@ enum Command {
     Event(event::Command),
     /// Reach an object, and measure how long its answers take
     Ping(ping::Args),
+    /// Say what this host can guarantee to urgent threads, and what to change
+    Doctor(doctor::Args),
     /// Say what a system exception means and what to do about it
     Explain(explain::Args),
     /// Print the tab completion of a shell
@@ -112,6 +115,7 @@ fn main() -> ExitCode {
         Command::Deploy(command) => deploy::run(command),
         Command::Event(command) => event::run(command),
         Command::Ping(args) => ping::run(args),
+        Command::Doctor(args) => doctor::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Completions(args) => completions::run(args),
         Command::DemoServer(args) => demo::server::run(args),

@@ -1,0 +1,146 @@
+//! Processors: who else runs there, and how fast they wake up.
+
+use super::finding::Finding;
+use super::host::{Host, listed};
+
+const FOLDER: &str = "sys/devices/system/cpu";
+
+/// Microseconds to come back from idleness that are no harm.
+const SHALLOW: i64 = 10;
+
+pub(super) fn look(host: &Host) -> Vec<Finding> {
+    let isolated = host
+        .processors(&format!("{FOLDER}/isolated"))
+        .unwrap_or_default();
+    let mut findings = vec![isolation(host, &isolated)];
+    findings.extend(interrupts(host, &isolated));
+    findings.extend([governor(host), idleness(host)]);
+    findings.extend(siblings(host));
+    findings
+}
+
+fn isolation(host: &Host, isolated: &[usize]) -> Finding {
+    const NAME: &str = "isolated processors";
+    const MEANS: &str =
+        "Ordinary threads, timers and work of the kernel run on the processors of urgent lanes.";
+    let online = host
+        .processors(&format!("{FOLDER}/online"))
+        .unwrap_or_default();
+    let list = host.text(&format!("{FOLDER}/isolated")).unwrap_or_default();
+    match (isolated, online.len()) {
+        ([], 0) => Finding::unknown(NAME, "the kernel does not tell", MEANS, &[]),
+        ([], 1) => Finding::unknown(NAME, "there is one processor", MEANS, &[]),
+        ([], many) => {
+            let last = online.last().copied().unwrap_or(many - 1);
+            let cure = format!(
+                "command line of the kernel: isolcpus=managed_irq,domain,{last} nohz_full={last} rcu_nocbs={last}"
+            );
+            Finding::improve(NAME, format!("none of {many}"), MEANS, &[&cure])
+        }
+        _ => {
+            let ticks = host
+                .text(&format!("{FOLDER}/nohz_full"))
+                .unwrap_or_default();
+            let ticks = listed(&ticks).unwrap_or_default();
+            match isolated.iter().all(|it| ticks.contains(it)) {
+                true => Finding::good(NAME, format!("{list}, without ticks")),
+                false => Finding::improve(
+                    NAME,
+                    format!("{list}, with ticks"),
+                    "The kernel interrupts each of them some hundred times a second.",
+                    &[&format!(
+                        "command line of the kernel: nohz_full={list} rcu_nocbs={list}"
+                    )],
+                ),
+            }
+        }
+    }
+}
+
+/// Interrupts that may come to isolated processors.
+fn interrupts(host: &Host, isolated: &[usize]) -> Option<Finding> {
+    const NAME: &str = "interrupts";
+    if isolated.is_empty() {
+        return None;
+    }
+    let numbers = host.names("proc/irq");
+    let comes = |number: &&String| {
+        let path = format!("proc/irq/{number}/effective_affinity_list");
+        let processors = host.processors(&path).unwrap_or_default();
+        processors.iter().any(|it| isolated.contains(it))
+    };
+    let here: Vec<&str> = numbers.iter().filter(comes).map(String::as_str).collect();
+    Some(match here.first() {
+        None => Finding::good(NAME, "none comes to an isolated processor"),
+        Some(first) => Finding::improve(
+            NAME,
+            format!(
+                "{} come to isolated processors: {}",
+                here.len(),
+                here.join(" ")
+            ),
+            "A handler of an interrupt runs before any thread.",
+            &[&format!(
+                "echo 0 > /proc/irq/{first}/smp_affinity_list, for each; and keep irqbalance off them"
+            )],
+        ),
+    })
+}
+
+fn governor(host: &Host) -> Finding {
+    const NAME: &str = "speed";
+    const MEANS: &str = "A processor that was idle is slow at first.";
+    let governor = |name: &String| host.text(&format!("{FOLDER}/{name}/cpufreq/scaling_governor"));
+    let mut found: Vec<String> = host.names(FOLDER).iter().filter_map(governor).collect();
+    found.dedup();
+    match &found[..] {
+        [] => Finding::unknown(
+            NAME,
+            "the host sets it, and does not tell (a virtual machine)",
+            MEANS,
+            &[],
+        ),
+        [one] if one == "performance" => Finding::good(NAME, "always the highest"),
+        _ => Finding::improve(
+            NAME,
+            format!("governed by {}", found.join(", ")),
+            MEANS,
+            &["cpupower frequency-set -g performance"],
+        ),
+    }
+}
+
+fn idleness(host: &Host) -> Finding {
+    const NAME: &str = "idle states";
+    let folder = format!("{FOLDER}/cpu0/cpuidle");
+    let latency = |name: &String| {
+        let of = |what: &str| host.number(&format!("{folder}/{name}/{what}"));
+        (of("disable") != Some(1)).then(|| of("latency")).flatten()
+    };
+    let names = host.names(&folder);
+    match names.iter().filter_map(latency).max() {
+        None if host.has(&folder) => Finding::good(NAME, "all are off"),
+        None => Finding::good(NAME, "the kernel has none"),
+        Some(most) if most <= SHALLOW => Finding::good(NAME, format!("back within {most} us")),
+        Some(most) => Finding::improve(
+            NAME,
+            format!("back within {most} us"),
+            "The first call after a pause waits for the processor to wake up.",
+            &[&format!("cpupower idle-set -D {SHALLOW}")],
+        ),
+    }
+}
+
+/// Threads of one core.
+fn siblings(host: &Host) -> Option<Finding> {
+    const NAME: &str = "shared cores";
+    match host.number(&format!("{FOLDER}/smt/active"))? {
+        0 => Some(Finding::good(NAME, "each processor has a core of its own")),
+        _ => Some(Finding::improve(
+            NAME,
+            "two processors share a core",
+            "What runs on one of them takes up to half of the other's speed.",
+            &["echo off > /sys/devices/system/cpu/smt/control"],
+        )),
+    }
+}

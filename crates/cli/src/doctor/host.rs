@@ -1,0 +1,91 @@
+//! The files in which a host tells of itself.
+
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::path::PathBuf;
+
+/// Octets of a file that are read, at most: those of the system are shorter.
+const MOST: u64 = 1 << 20;
+
+/// Entries of a directory that are looked at, at most.
+const ENTRIES: usize = 8192;
+
+/// A host, or a copy of what it tells.
+pub(super) struct Host {
+    root: PathBuf,
+}
+
+impl Host {
+    pub(super) fn at(root: PathBuf) -> Self {
+        Host { root }
+    }
+
+    /// Returns the text of a file without the white space around it. `None`: it is not there, or may not be read.
+    pub(super) fn text(&self, path: &str) -> Option<String> {
+        let mut text = String::new();
+        let file = File::open(self.root.join(path)).ok()?;
+        file.take(MOST).read_to_string(&mut text).ok()?;
+        Some(text.trim().to_owned())
+    }
+
+    pub(super) fn number(&self, path: &str) -> Option<i64> {
+        self.text(path)?.parse().ok()
+    }
+
+    pub(super) fn has(&self, path: &str) -> bool {
+        self.root.join(path).exists()
+    }
+
+    /// Returns the names in a directory, in order.
+    pub(super) fn names(&self, path: &str) -> Vec<String> {
+        let entries = fs::read_dir(self.root.join(path)).into_iter().flatten();
+        let names = entries.flatten().map(|entry| entry.file_name());
+        let mut names: Vec<String> = names
+            .take(ENTRIES)
+            .filter_map(|name| name.into_string().ok())
+            .collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// Returns a soft limit of this process, by its name in `/proc/self/limits`. `Some(None)`: there is none.
+    pub(super) fn limit(&self, name: &str) -> Option<Option<u64>> {
+        let limits = self.text("proc/self/limits")?;
+        let line = limits.lines().find_map(|line| line.strip_prefix(name))?;
+        match line.split_whitespace().next()? {
+            "unlimited" => Some(None),
+            number => number.parse().ok().map(Some),
+        }
+    }
+
+    /// Whether this process has a capability, by its number.
+    pub(super) fn is_capable(&self, capability: u32) -> bool {
+        let status = self.text("proc/self/status").unwrap_or_default();
+        let mut lines = status.lines();
+        let set = lines.find_map(|line| line.strip_prefix("CapEff:"));
+        let set = set.and_then(|set| u64::from_str_radix(set.trim(), 16).ok());
+        set.is_some_and(|set| set >> capability & 1 == 1)
+    }
+
+    /// Returns a list of processors, as `0,2-3`, as numbers.
+    pub(super) fn processors(&self, path: &str) -> Option<Vec<usize>> {
+        listed(&self.text(path)?)
+    }
+}
+
+/// Processors that a list may name, at most: those that Linux may have.
+const PROCESSORS: usize = 8192;
+
+/// Reads a list of processors.
+pub(super) fn listed(list: &str) -> Option<Vec<usize>> {
+    let mut processors = Vec::new();
+    for part in list.split(',').filter(|part| !part.is_empty()) {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last) = (first.parse().ok()?, last.parse::<usize>().ok()?);
+        if last >= PROCESSORS {
+            return None;
+        }
+        processors.extend(first..=last);
+    }
+    Some(processors)
+}

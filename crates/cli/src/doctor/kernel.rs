@@ -1,0 +1,108 @@
+//! How soon the kernel lets an urgent thread run.
+
+use super::finding::Finding;
+use super::host::Host;
+
+pub(super) fn look(host: &Host) -> Vec<Finding> {
+    let mut findings = vec![preemption(host), throttling(host)];
+    findings.extend(starving(host));
+    findings
+}
+
+fn preemption(host: &Host) -> Finding {
+    const NAME: &str = "preemption";
+    const MEANS: &str = "A thread of high priority waits while the kernel works for another one, for milliseconds in the worst case.";
+    const CURE: &str = "a kernel with PREEMPT_RT (Debian: apt install linux-image-rt-amd64)";
+    let version = host.text("proc/version").unwrap_or_default();
+    let has = |word: &str| version.split_whitespace().any(|it| it == word);
+    if host.number("sys/kernel/realtime") == Some(1) || has("PREEMPT_RT") {
+        return Finding::good(NAME, "PREEMPT_RT");
+    }
+    let line = host.text("proc/cmdline").unwrap_or_default();
+    let chosen = line
+        .split_whitespace()
+        .find_map(|word| word.strip_prefix("preempt="));
+    match chosen {
+        _ if has("PREEMPT") && !has("PREEMPT_DYNAMIC") => Finding::improve(
+            NAME,
+            "PREEMPT: all but what holds a spin lock",
+            MEANS,
+            &[CURE],
+        ),
+        Some("full") => Finding::improve(
+            NAME,
+            "preempt=full: all but what holds a spin lock",
+            MEANS,
+            &[CURE],
+        ),
+        _ if has("PREEMPT_DYNAMIC") => {
+            let seen = chosen.map_or(
+                "PREEMPT_DYNAMIC, as the kernel was built".to_owned(),
+                |it| format!("preempt={it}"),
+            );
+            Finding::improve(
+                NAME,
+                seen,
+                MEANS,
+                &["command line of the kernel: preempt=full", CURE],
+            )
+        }
+        _ if version.is_empty() => {
+            Finding::unknown(NAME, "/proc/version cannot be read", MEANS, &[])
+        }
+        _ => Finding::improve(NAME, "voluntary or none", MEANS, &[CURE]),
+    }
+}
+
+fn throttling(host: &Host) -> Finding {
+    const NAME: &str = "throttling";
+    let runtime = host.number("proc/sys/kernel/sched_rt_runtime_us");
+    let period = host.number("proc/sys/kernel/sched_rt_period_us");
+    match (runtime, period) {
+        (Some(-1), _) => Finding::good(NAME, "threads of real-time priority are never stopped"),
+        (Some(runtime), Some(period)) => Finding::improve(
+            NAME,
+            format!("threads of real-time priority have {runtime} us of each {period} us"),
+            "Lanes that use more stop until the period is over. Without the limit one that never ends takes its processor for ever.",
+            &["sysctl -w kernel.sched_rt_runtime_us=-1"],
+        ),
+        _ => Finding::unknown(NAME, "the kernel does not tell", "", &[]),
+    }
+}
+
+/// Servers of the kernel for ordinary processes that starve: since Linux 6.12.
+fn starving(host: &Host) -> Option<Finding> {
+    const NAME: &str = "starving processes";
+    const MEANS: &str = "Where real-time threads keep a processor busy, ordinary processes get 50 ms of each second before anybody else.";
+    const FOLDER: &str = "sys/kernel/debug/sched/fair_server";
+    const CURE: &str =
+        "for it in /sys/kernel/debug/sched/fair_server/cpu*/runtime; do echo 0 > $it; done";
+    let release = host.text("proc/sys/kernel/osrelease")?;
+    let mut numbers = release
+        .split(|it: char| !it.is_ascii_digit())
+        .map(str::parse::<u32>);
+    let (Some(Ok(major)), Some(Ok(minor))) = (numbers.next(), numbers.next()) else {
+        return None;
+    };
+    if (major, minor) < (6, 12) {
+        return None;
+    }
+    let processors = host.names(FOLDER);
+    let runtime = |name: &String| host.number(&format!("{FOLDER}/{name}/runtime"));
+    let runtimes: Vec<i64> = processors.iter().filter_map(runtime).collect();
+    Some(match runtimes.iter().max() {
+        Some(0) if runtimes.len() == processors.len() => {
+            Finding::good(NAME, "they wait for real-time threads")
+        }
+        Some(most) if *most > 0 => {
+            let seen = format!("they have up to {} us of each second", most / 1000);
+            Finding::improve(NAME, seen, MEANS, &[CURE])
+        }
+        _ => {
+            let seen =
+                format!("Linux {major}.{minor} has servers for them, and does not tell their time");
+            let cures = ["mount -t debugfs none /sys/kernel/debug", CURE];
+            Finding::unknown(NAME, seen, MEANS, &cures)
+        }
+    })
+}

@@ -1,0 +1,218 @@
+//! `oxorb doctor` on hosts made of files, and on this one.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use common::{Folder, text};
+
+fn doctor(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_oxorb"))
+        .arg("doctor")
+        .args(args)
+        .stdin(Stdio::null())
+        .output()
+        .expect("the command starts")
+}
+
+/// Writes files below a folder.
+fn host(test: &str, files: &[(&str, &str)]) -> Folder {
+    let folder = Folder::new(test);
+    for (path, text) in files {
+        let path = folder.0.join(path);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        fs::write(path, text).expect("a file");
+    }
+    folder
+}
+
+/// Returns what is said of each thing: its verdict, what was seen, and the cures.
+fn findings(folder: &Folder) -> serde_json::Value {
+    let root = folder.0.display().to_string();
+    let output = doctor(&["--root", &root, "--format", "json"]);
+    assert_eq!(text(&output.stderr), "");
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let findings = report["findings"].as_array().expect("a list");
+    let by_name =
+        |it: &serde_json::Value| (it["name"].as_str().expect("a name").to_owned(), it.clone());
+    findings
+        .iter()
+        .map(by_name)
+        .collect::<serde_json::Map<_, _>>()
+        .into()
+}
+
+const LIMITS: &str = "\
+Limit                     Soft Limit           Hard Limit           Units
+Max locked memory         8388608              8388608              bytes
+Max realtime priority     0                    0
+";
+
+/// A host as it is delivered.
+const PLAIN: [(&str, &str); 23] = [
+    (
+        "proc/version",
+        "Linux version 6.12.9 (x) #1 SMP PREEMPT_DYNAMIC Fri",
+    ),
+    ("proc/cmdline", "root=/dev/vda quiet"),
+    ("proc/sys/kernel/osrelease", "6.12.9-amd64"),
+    ("proc/sys/kernel/sched_rt_runtime_us", "950000"),
+    ("proc/sys/kernel/sched_rt_period_us", "1000000"),
+    (
+        "sys/kernel/debug/sched/fair_server/cpu0/runtime",
+        "50000000",
+    ),
+    ("sys/devices/system/cpu/online", "0-3"),
+    ("sys/devices/system/cpu/isolated", ""),
+    ("sys/devices/system/cpu/smt/active", "1"),
+    (
+        "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
+        "schedutil",
+    ),
+    ("sys/devices/system/cpu/cpu0/cpuidle/state0/latency", "0"),
+    ("sys/devices/system/cpu/cpu0/cpuidle/state1/latency", "133"),
+    (
+        "sys/kernel/mm/transparent_hugepage/enabled",
+        "[always] madvise never",
+    ),
+    ("proc/swaps", "Filename Type\n/dev/vdb partition"),
+    ("proc/self/limits", LIMITS),
+    ("proc/self/status", "CapEff:\t0000000000000000"),
+    ("proc/self/cgroup", "0::/user.slice"),
+    ("sys/fs/cgroup/user.slice/cpu.max", "200000 100000"),
+    (
+        "sys/devices/system/clocksource/clocksource0/current_clocksource",
+        "hpet",
+    ),
+    (
+        "sys/devices/system/clocksource/clocksource0/available_clocksource",
+        "hpet tsc",
+    ),
+    ("sys/class/net/eth0/threaded", "0"),
+    ("sys/class/net/eth0/device/vendor", "x"),
+    ("proc/sys/net/core/default_qdisc", "fq_codel"),
+];
+
+/// What is changed for lanes.
+const TUNED: [(&str, &str); 21] = [
+    (
+        "proc/version",
+        "Linux version 6.12.9-rt (x) #1 SMP PREEMPT_RT Fri",
+    ),
+    ("proc/sys/kernel/sched_rt_runtime_us", "-1"),
+    ("sys/kernel/debug/sched/fair_server/cpu0/runtime", "0"),
+    ("sys/devices/system/cpu/isolated", "2-3"),
+    ("sys/devices/system/cpu/nohz_full", "2-3"),
+    ("proc/irq/9/effective_affinity_list", "0"),
+    ("sys/devices/system/cpu/smt/active", "0"),
+    (
+        "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
+        "performance",
+    ),
+    ("sys/devices/system/cpu/cpu0/cpuidle/state1/disable", "1"),
+    (
+        "sys/kernel/mm/transparent_hugepage/enabled",
+        "always [madvise] never",
+    ),
+    ("proc/swaps", "Filename Type"),
+    ("proc/self/status", "CapEff:\t0000000000804000"),
+    ("sys/fs/cgroup/user.slice/cpu.max", "max 100000"),
+    (
+        "sys/devices/system/clocksource/clocksource0/current_clocksource",
+        "tsc",
+    ),
+    ("sys/class/net/eth0/threaded", "1"),
+    ("proc/sys/net/core/default_qdisc", "pfifo_fast"),
+    ("proc/self/limits", LIMITS),
+    ("proc/self/cgroup", "0::/user.slice"),
+    ("proc/sys/kernel/osrelease", "6.12.9-rt"),
+    ("sys/devices/system/cpu/online", "0-3"),
+    ("sys/class/net/eth0/device/vendor", "x"),
+];
+
+#[test]
+fn a_host_as_delivered_is_told_what_to_change() {
+    let folder = host("doctor-plain", &PLAIN);
+    let found = findings(&folder);
+    let all = found.as_object().expect("findings by name");
+    for (name, finding) in all {
+        assert_eq!(finding["verdict"], "improve", "{name}: {finding}");
+        assert_ne!(finding["means"], "", "{name}");
+        assert!(
+            !finding["cures"].as_array().expect("a list").is_empty(),
+            "{name}"
+        );
+    }
+    assert_eq!(all.len(), 15, "{all:?}");
+    assert_eq!(found["idle states"]["seen"], "back within 133 us");
+    assert_eq!(
+        found["starving processes"]["seen"],
+        "they have up to 50000 us of each second"
+    );
+    let clock = "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource";
+    assert_eq!(found["clock"]["cures"][0], clock);
+
+    let root = folder.0.display().to_string();
+    let output = doctor(&["--root", &root]);
+    assert_eq!(output.status.code(), Some(0), "looking is no failure");
+    assert!(text(&output.stdout).contains("0 good, 15 to improve, 0 unknown"));
+    assert_eq!(doctor(&["--root", &root, "--check"]).status.code(), Some(1));
+}
+
+#[test]
+fn a_tuned_host_is_good() {
+    let folder = host("doctor-tuned", &TUNED);
+    let found = findings(&folder);
+    for (name, finding) in found.as_object().expect("findings by name") {
+        assert_eq!(finding["verdict"], "good", "{name}: {finding}");
+    }
+    let root = folder.0.display().to_string();
+    assert_eq!(doctor(&["--root", &root, "--check"]).status.code(), Some(0));
+}
+
+#[test]
+fn interrupts_at_isolated_processors_are_named() {
+    let folder = host("doctor-interrupts", &TUNED);
+    let path = folder.0.join("proc/irq/31");
+    fs::create_dir(&path).expect("a folder");
+    fs::write(path.join("effective_affinity_list"), "0,3").expect("a file");
+    let found = findings(&folder);
+    assert_eq!(found["interrupts"]["verdict"], "improve");
+    assert_eq!(
+        found["interrupts"]["seen"],
+        "1 come to isolated processors: 31"
+    );
+}
+
+/// A copy of a host may hold anything.
+#[test]
+fn nonsense_is_unknown() {
+    let nonsense = PLAIN.map(|(path, _)| (path, "9-99999999999, \u{1b}[2J max\nx"));
+    let folder = host("doctor-nonsense", &nonsense);
+    let root = folder.0.display().to_string();
+    let output = doctor(&["--root", &root]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(!text(&output.stdout).contains("\u{1b}[2J"));
+}
+
+#[test]
+fn a_directory_without_a_host_is_refused() {
+    let folder = Folder::new("doctor-empty");
+    let output = doctor(&["--root", &folder.0.display().to_string()]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("has no directory proc"));
+}
+
+#[test]
+fn this_host_is_looked_at() {
+    assert!(Path::new("/proc/version").exists());
+    let output = doctor(&[]);
+    assert_eq!(text(&output.stderr), "");
+    assert_eq!(output.status.code(), Some(0));
+    let said = text(&output.stdout);
+    for name in ["preemption", "throttling", "real-time priority", "clock"] {
+        assert!(said.contains(name), "{said}");
+    }
+}

@@ -12,6 +12,8 @@ pub(crate) struct Executors {
     pub(crate) homes: Vec<HomeExecutor>,
     /// Event types, of included files as well.
     pub(crate) events: Vec<String>,
+    /// Hash of all interfaces.
+    pub(crate) hash: u64,
 }
 
 /// A component or connector.
@@ -57,7 +59,10 @@ pub(crate) enum PlainKind {
 
 impl Executors {
     pub(crate) fn of(model: &Model) -> Executors {
-        let mut all = Executors::default();
+        let mut all = Executors {
+            hash: oxorb_idl::equivalent::hash(model),
+            ..Executors::default()
+        };
         for def in model.defs() {
             match &def.kind {
                 DefKind::ValueType(value) if value.event => {

@@ -28,4 +28,5 @@ pub use builder::{Builder, Error, Generated, compile};
 pub use files::{Files, Stale, StaleState};
 pub use lookup::OperationLookup;
 pub use marshalling::Marshalling;
+pub use rust::case as spelling;
 pub use sizes::{Bounds, Row, Sizes, sizes};

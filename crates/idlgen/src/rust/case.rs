@@ -1,7 +1,7 @@
-//! IDL names in Rust spelling.
+//! IDL names in Rust spelling. A name that is taken in its scope gets an underscore at its end besides.
 
 /// `UpperCamelCase`: types, traits, variants.
-pub(super) fn camel(name: &str) -> String {
+pub fn camel(name: &str) -> String {
     let mut out = String::new();
     for word in words(name) {
         // Digits on both sides would run together: `v_1_2` and `v_12` stay apart.
@@ -18,12 +18,12 @@ pub(super) fn camel(name: &str) -> String {
 }
 
 /// `snake_case`: fields, parameters, methods, modules.
-pub(super) fn snake(name: &str) -> String {
+pub fn snake(name: &str) -> String {
     words(name).join("_").to_ascii_lowercase()
 }
 
 /// `SCREAMING_SNAKE_CASE`: constants.
-pub(super) fn screaming(name: &str) -> String {
+pub fn screaming(name: &str) -> String {
     words(name).join("_").to_ascii_uppercase()
 }
 
@@ -51,7 +51,7 @@ fn words(name: &str) -> Vec<&str> {
 
 /// The name as an identifier: keywords become raw, the few that cannot be raw
 /// get an underscore.
-pub(super) fn escape(name: &str) -> String {
+pub fn escape(name: &str) -> String {
     match name {
         "self" | "Self" | "super" | "crate" => format!("{name}_"),
         _ if KEYWORDS.contains(&name) => format!("r#{name}"),

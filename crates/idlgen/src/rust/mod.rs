@@ -1,7 +1,7 @@
 //! The Rust back end: prints plans as Rust items.
 
 mod bits;
-mod case;
+pub mod case;
 mod codec;
 mod consts;
 mod defaults;
@@ -166,6 +166,7 @@ impl<'m> Rust<'m> {
                 _ => loose.extend(items),
             }
         }
+        modules.extend(self.interfaces());
         if loose.is_empty() {
             return Ok(modules);
         }
@@ -177,6 +178,20 @@ impl<'m> Rust<'m> {
             mod #name { #imports #loose }
             #[allow(unused_imports)]
             pub use #name::*;
+        })
+    }
+
+    /// The module with the hash of all interfaces.
+    fn interfaces(&self) -> Option<TokenStream> {
+        let hash = format!("{:016x}", self.executors?.hash);
+        let name = types::ident(self.names.interfaces());
+        let allow = allow();
+        Some(quote! {
+            #allow
+            pub mod #name {
+                /// Hash of all interfaces of the IDL, without comments and layout.
+                pub const HASH: &::core::primitive::str = #hash;
+            }
         })
     }
 

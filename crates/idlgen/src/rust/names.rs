@@ -28,6 +28,7 @@ pub(super) struct Names {
     /// All names in all scopes.
     everywhere: HashSet<String>,
     file_scope: String,
+    interfaces: String,
 }
 
 /// The names of one definition.
@@ -121,6 +122,9 @@ impl Names {
             names.secondary(model, *id);
         }
         names.file_scope = names.claim(None, snake(&identifier(file)) + "_idl");
+        if executors.is_some() {
+            names.interfaces = names.claim(None, snake(&identifier(file)) + "_interfaces");
+        }
         for id in reach {
             names.inside(model, *id)?;
         }
@@ -196,6 +200,11 @@ impl Names {
     /// The module for definitions outside of any IDL module.
     pub(super) fn file_scope(&self) -> &str {
         &self.file_scope
+    }
+
+    /// The module with the hash of all interfaces, where executors are wanted.
+    pub(super) fn interfaces(&self) -> &str {
+        &self.interfaces
     }
 
     /// The Rust module that stands for an IDL scope, as segments from the file.

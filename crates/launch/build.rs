@@ -1,6 +1,7 @@
 //! Compiles the interfaces of deployment: the OMG's, DAnCE's and ours; and components for the tests.
 
 fn main() -> Result<(), oxorb_idlgen::Error> {
+    facts();
     oxorb_idlgen::Builder::new()
         .files([
             "../../idl/omg/Deployment.idl",
@@ -14,4 +15,16 @@ fn main() -> Result<(), oxorb_idlgen::Error> {
         .file("../../tests/components/idl/avionics.idl")
         .executors(true)
         .compile()
+}
+
+/// Tells the crate what compiles it: shared libraries say so, and are refused where that differs.
+fn facts() {
+    let variable = |name: &str| std::env::var(name).unwrap_or_default();
+    let version = std::process::Command::new(variable("RUSTC"))
+        .arg("--version")
+        .output();
+    let version = version.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
+    let version = version.expect("cargo names the compiler");
+    println!("cargo:rustc-env=OXORB_COMPILER={version}");
+    println!("cargo:rustc-env=OXORB_TARGET={}", variable("TARGET"));
 }

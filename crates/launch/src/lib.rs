@@ -6,12 +6,14 @@
 //!
 //! * [`Implementations`] are what an executable links in, by the entry points that plans name.
 //! * [`Locality`] is the part of a plan that runs in one process: containers, instances, connections, life cycle.
+//! * [`artifact`] loads shared libraries that have such a part's components.
 //! * [`wire`] turns the plans of `oxorb-deploy` into the structs of `Deployment.idl` and back.
 //! * [`idl`] has the types and interfaces of the modules `Deployment`, `DAnCE` and `OxDeployment`.
 //!
 //! The facade shows this crate as `oxorb::deployment`. `docs/deployment.md` tells how to launch plans.
 #![forbid(unsafe_code)]
 
+pub mod artifact;
 mod directory;
 mod error;
 mod implementations;

@@ -48,3 +48,50 @@ pub fn run_locality_with_args(
         })
     })
 }
+
+/// Makes a crate of `crate-type = ["cdylib"]` a shared library that a plan's artifact may name: `oxorb deploy host` loads it,
+/// checks it and runs its locality, with the arguments of [`run_locality`].
+///
+/// The first argument is a function that returns the [`Implementations`]; the second is the hash of the interfaces, which the
+/// IDL compiler writes beside the executors of `NAME.idl` as `NAME_interfaces::HASH`.
+///
+/// ```
+/// use oxorb::deployment::Implementations;
+///
+/// fn implementations() -> Implementations {
+///     // .component::<avionics::GpsRef, _>("create_Avionics_Gps_Impl", Gps::new)
+///     Implementations::new()
+/// }
+///
+/// # mod avionics_interfaces { pub const HASH: &str = ""; }
+/// oxorb::deployment::export!(implementations, avionics_interfaces::HASH);
+/// ```
+#[doc(inline)]
+pub use crate::__export_artifact as export;
+
+/// [`export!`](crate::deployment::export) under the name that a macro has at the root.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __export_artifact {
+    ($implementations:path, $interfaces:expr $(,)?) => {
+        const _: () = {
+            extern "C" fn main(arguments: $crate::deployment::artifact::Arguments<'_>) -> i32 {
+                $crate::deployment::__serve(&arguments, $implementations)
+            }
+            // The library has no other symbol of this name: this crate is linked into it once.
+            #[unsafe(no_mangle)]
+            #[allow(non_upper_case_globals, reason = "a name for the dynamic linker")]
+            static oxorb_artifact: $crate::deployment::artifact::Export =
+                $crate::deployment::artifact::exported($interfaces, main);
+        };
+    };
+}
+
+/// Runs the locality of a shared library.
+#[doc(hidden)]
+pub fn __serve(
+    arguments: &artifact::Arguments<'_>,
+    implementations: impl FnOnce() -> Implementations,
+) -> i32 {
+    artifact::serve(arguments, |args| run_locality_with_args(implementations(), args))
+}

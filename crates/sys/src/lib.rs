@@ -18,6 +18,7 @@
 //! | [`barrier`] | memory barriers that one thread pays for all others |
 //! | [`futex`] | sleeping on a word of memory, across processes |
 //! | [`random`] | random octets that nobody can guess |
+//! | [`library`] | shared libraries with one entry point |
 //! | [`clock`] | monotonic time, and processor time of threads and processes |
 //!
 //! It does *not* know CORBA, messages or connections, and keeps no state of its own: what a
@@ -28,6 +29,7 @@ pub mod clock;
 pub mod descriptor;
 pub mod futex;
 pub mod interface;
+pub mod library;
 pub mod memory;
 pub mod mutex;
 pub mod poll;

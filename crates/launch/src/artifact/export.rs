@@ -1,0 +1,29 @@
+//! What a library exports: for the macro `export!` of the facade.
+
+use std::io::Write as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitCode;
+
+use oxorb_sys::library::{Arguments, Export, Main};
+
+use super::MARK;
+use super::facts::OWN;
+
+/// Status of a library whose locality panicked: that of a program that does.
+const PANICKED: i32 = 101;
+
+/// Returns the record of a library.
+pub const fn exported(interfaces: &str, main: Main) -> Export {
+    let [version, compiler, target, profile] = OWN;
+    let facts = [version, compiler, target, profile, interfaces];
+    Export::new(MARK, &facts, main)
+}
+
+/// Runs the locality of a library. No panic leaves it.
+pub fn serve(arguments: &Arguments<'_>, run: impl FnOnce(Vec<String>) -> ExitCode) -> i32 {
+    let arguments = arguments.to_vec();
+    let ended = catch_unwind(AssertUnwindSafe(|| run(arguments)));
+    // At its end the process flushes the standard output of its own standard library, and not this one.
+    let _ = std::io::stdout().flush();
+    ended.map_or(PANICKED, |code| i32::from(code != ExitCode::SUCCESS))
+}

@@ -1,0 +1,223 @@
+//! Shared libraries as artifacts: a generic process loads one, checks it, and lets it run its locality.
+//!
+//! A library brings a whole OxORB of its own: statics, thread-locals, ORB. So nothing of Rust crosses between it and the
+//! process that loads it, only arguments and an exit status through C; `docs/design/components.md` tells why.
+
+mod export;
+mod facts;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use oxorb_sys::library::{Library, LibraryError};
+
+#[doc(hidden)]
+pub use export::{exported, serve};
+pub use facts::{Fact, ParseFactError};
+#[doc(hidden)]
+pub use oxorb_sys::library::{Arguments, Export};
+
+/// Symbol that [`export!`](crate::export) defines.
+pub const SYMBOL: &str = "oxorb_artifact";
+
+/// Begin of the record behind the symbol. Its last octet counts layouts.
+const MARK: [u8; 8] = *b"OxORB-a1";
+
+/// Ending of the locations of artifacts that are shared libraries.
+const ENDING: &str = "so";
+
+/// Reports whether the location of an artifact is that of a shared library: it ends in `.so`.
+pub fn is_library(location: &str) -> bool {
+    Path::new(location)
+        .extension()
+        .is_some_and(|ending| ending == ENDING)
+}
+
+/// What is demanded of a library beside the version of OxORB.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Demands {
+    /// Hash of the interfaces that the plan was made for; `None`: any.
+    pub interfaces: Option<String>,
+    /// Facts that may differ from this program's.
+    pub accepted: Vec<Fact>,
+}
+
+/// A library that was loaded and checked.
+pub struct Artifact {
+    path: PathBuf,
+    library: Library,
+}
+
+impl Artifact {
+    /// Loads a library and checks it. None of its functions is called.
+    ///
+    /// # Errors
+    /// [`ArtifactError`].
+    pub fn open(path: &Path, demands: &Demands) -> Result<Artifact, ArtifactError> {
+        let artifact = Artifact::load(path)?;
+        let mut different = Vec::new();
+        for fact in Fact::ALL {
+            let wanted = match fact {
+                Fact::Interfaces => demands.interfaces.clone(),
+                own => own.of_this_program().map(str::to_owned),
+            };
+            let (Some(wanted), false) = (wanted, demands.accepted.contains(&fact)) else {
+                continue;
+            };
+            let found = artifact.fact(fact);
+            if found != wanted {
+                different.push(Difference {
+                    fact,
+                    found,
+                    wanted,
+                });
+            }
+        }
+        match different.is_empty() {
+            true => Ok(artifact),
+            false => Err(ArtifactError {
+                path: path.to_owned(),
+                why: Reason::Different(different),
+            }),
+        }
+    }
+
+    /// Loads a library whatever its facts are, to show them.
+    ///
+    /// # Errors
+    /// [`ArtifactError`] with [`Reason::Library`].
+    pub fn load(path: &Path) -> Result<Artifact, ArtifactError> {
+        let library = Library::open(path, SYMBOL, MARK).map_err(|error| ArtifactError {
+            path: path.to_owned(),
+            why: Reason::Library(error),
+        })?;
+        Ok(Artifact {
+            path: path.to_owned(),
+            library,
+        })
+    }
+
+    /// Returns a fact of the library, empty where it says none.
+    pub fn fact(&self, fact: Fact) -> String {
+        self.library
+            .export()
+            .fact(fact as usize)
+            .unwrap_or_default()
+    }
+
+    /// Runs the library's locality with the arguments of a program, of which the first is its name. Returns its exit status.
+    ///
+    /// # Errors
+    /// [`ArtifactError`] with [`Reason::Library`]: the library has no function.
+    pub fn run(&self, arguments: &[String]) -> Result<i32, ArtifactError> {
+        self.library.run(arguments).map_err(|error| ArtifactError {
+            path: self.path.clone(),
+            why: Reason::Library(error),
+        })
+    }
+}
+
+/// A fact in which a library and this program differ.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// Which.
+    pub fact: Fact,
+    /// As the library says.
+    pub found: String,
+    /// As this program, or the plan, says.
+    pub wanted: String,
+}
+
+/// Why a library is not run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reason {
+    /// It is no library of components.
+    Library(LibraryError),
+    /// It was made for something else.
+    Different(Vec<Difference>),
+}
+
+/// Error of [`Artifact::open`].
+#[derive(Clone, PartialEq, Eq)]
+pub struct ArtifactError {
+    /// The library.
+    pub path: PathBuf,
+    /// The reason.
+    pub why: Reason,
+}
+
+impl fmt::Display for ArtifactError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "library {} is refused: ", self.path.display())?;
+        match &self.why {
+            Reason::Library(error @ LibraryError::Load(_)) => {
+                write!(
+                    f,
+                    "{error}; give the path of a shared library for this system"
+                )
+            }
+            Reason::Library(error @ LibraryError::Symbol(_)) => write!(
+                f,
+                "{error}; write oxorb::deployment::export! into its crate, and crate-type = [\"cdylib\"] into its manifest"
+            ),
+            Reason::Library(error) => write!(
+                f,
+                "{error}; build it with the version of OxORB that loads it, {}",
+                env!("CARGO_PKG_VERSION")
+            ),
+            Reason::Different(all) => {
+                for (at, one) in all.iter().enumerate() {
+                    let Difference {
+                        fact,
+                        found,
+                        wanted,
+                    } = one;
+                    let end = if at > 0 { "; " } else { "" };
+                    write!(
+                        f,
+                        "{end}its {fact} is {found:?}, and here {wanted:?}: {}",
+                        fact.cure()
+                    )?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+impl fmt::Debug for ArtifactError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for ArtifactError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endings_tell_libraries() {
+        assert!(is_library("libdisplay.so") && is_library("/opt/a.b/libdisplay.so"));
+        assert!(!is_library("display") && !is_library("display.so/display") && !is_library(""));
+    }
+
+    #[test]
+    fn an_error_says_what_differs_and_what_to_do() {
+        let error = ArtifactError {
+            path: "libdisplay.so".into(),
+            why: Reason::Different(vec![Difference {
+                fact: Fact::Version,
+                found: "0.0.9".to_owned(),
+                wanted: "0.1.0".to_owned(),
+            }]),
+        };
+        assert_eq!(
+            error.to_string(),
+            "library libdisplay.so is refused: its version of OxORB is \"0.0.9\", and here \"0.1.0\": \
+             build it with that version of OxORB"
+        );
+    }
+}

@@ -23,7 +23,7 @@ struct Layer {
     why: &'static str,
 }
 
-const LAYERS: [Layer; 47] = [
+const LAYERS: [Layer; 48] = [
     Layer {
         package: "oxorb-lend",
         uses: &[],
@@ -323,6 +323,11 @@ const LAYERS: [Layer; 47] = [
         package: "oxorb-codegen-tests",
         uses: &["oxorb", "oxorb-idltypes"],
         why: "generated code names only oxorb::__gen; its tests compare it with calls without stubs",
+    },
+    Layer {
+        package: "oxorb-assembly-tests",
+        uses: &["oxorb"],
+        why: "the program of a plan is an application",
     },
     Layer {
         package: "oxorb-component-tests",

@@ -1,10 +1,12 @@
 //! `oxorb deploy`: plans of components, known to be right before anything runs.
 
+mod assembly;
 mod check;
 mod components;
 mod convert;
 mod emit;
 mod files;
+mod host;
 
 use crate::output::Done;
 
@@ -31,6 +33,22 @@ pub(crate) enum Command {
         oxorb deploy convert --from toml --to xml - - < plan.toml"
     )]
     Convert(convert::Args),
+    /// Write the program of one process of a plan as Rust: no XML and no shared library at run time
+    #[command(
+        after_help = "Components, attributes and connections become plain code over oxorb::components, real-time resources with them (--rt).\n\
+        An executor is made by a function of the crate that the artifact is named after: the entry point (component factory)\n\
+        in Rust's spelling, create_Gps as create_gps(). docs/deployment.md tells how a plan names others.\n\n\
+        Example:\n  oxorb deploy static plan.toml --idl avionics.idl --rt rt.toml --out cockpit && cargo run --manifest-path cockpit/Cargo.toml"
+    )]
+    Static(assembly::Args),
+    /// Run the process of a shared library of components
+    #[command(
+        after_help = "The library is checked before any of its functions is called: version of OxORB, compiler, target, profile, and the\n\
+        interfaces that the plan was made for (--interfaces). What follows -- is for the process, as an executable artifact takes it.\n\n\
+        Examples:\n  oxorb deploy host --show libdisplay.so\n  \
+        oxorb deploy host libdisplay.so -- --plan plan.toml --node cockpit --process main"
+    )]
+    Host(host::Args),
     /// Write what another engine runs a plan by
     #[command(subcommand)]
     Emit(emit::Command),
@@ -41,6 +59,8 @@ pub(crate) fn run(command: Command) -> Done {
     match command {
         Command::Check(args) => check::run(&args),
         Command::Convert(args) => convert::run(&args),
+        Command::Static(args) => assembly::run(&args),
+        Command::Host(args) => host::run(&args),
         Command::Emit(command) => emit::run(&command),
     }
 }

@@ -15,7 +15,7 @@ use crate::model::rtcad::ServerResources;
 
 pub use assign::{Assigned, assign};
 pub use policies::set_of;
-pub use ports::{ComponentType, Components, Port};
+pub use ports::{ComponentType, Components, Port, type_of};
 pub use timing::{Chain, Timing};
 
 /// What is checked together.

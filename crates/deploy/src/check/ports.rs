@@ -118,7 +118,11 @@ pub(super) fn check(plan: &Plan, components: &Components) -> Vec<Finding> {
 
 type Found<'c> = Option<(&'c str, &'c ComponentType)>;
 
-fn type_of<'c>(
+/// Returns the component type of an implementation with its scoped name; `None` if the plan does not tell.
+///
+/// # Errors
+/// The type that the plan names is none of `components`.
+pub fn type_of<'c>(
     implementation: &Implementation,
     components: &'c Components,
 ) -> Result<Found<'c>, Finding> {

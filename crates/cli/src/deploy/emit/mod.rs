@@ -206,7 +206,7 @@ impl Loaded {
 }
 
 /// A name in small letters, digits and hyphens, of 1 to 40 characters, which files, units and objects may have.
-fn slug(name: &str) -> String {
+pub(super) fn slug(name: &str) -> String {
     let mut out = String::new();
     for character in name.chars().take(40) {
         match character.to_ascii_lowercase() {

@@ -1,0 +1,152 @@
+//! `oxorb deploy static`: the program of one process of a plan, as Rust.
+
+mod manifest;
+mod names;
+mod parts;
+mod rust;
+mod value;
+
+use std::path::{Path, PathBuf};
+
+use oxorb_deploy::check::Input;
+use oxorb_deploy::plan::Plan;
+use oxorb_deploy::{Error, Process, processes};
+
+use super::{components, files};
+use crate::idl::Reading;
+use crate::output::{Done, Failed, because, print};
+use parts::Assembly;
+
+/// Arguments of `oxorb deploy static`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Deployment plan: .cdp or .toml
+    #[arg(value_name = "PLAN", value_hint = clap::ValueHint::FilePath)]
+    plan: PathBuf,
+    /// Real-time resources of the plan's instances: .csr or .toml
+    #[arg(long, value_name = "RTCAD", value_hint = clap::ValueHint::FilePath)]
+    rt: Option<PathBuf>,
+    /// IDL of the components, which then are checked, and named as it says; may be repeated
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    idl: Vec<PathBuf>,
+    #[command(flatten)]
+    reading: Reading,
+    /// Node of the process, if processes of several nodes have its name
+    #[arg(long, value_name = "NAME")]
+    node: Option<String>,
+    /// Process of the plan, if it has several
+    #[arg(long, value_name = "NAME")]
+    process: Option<String>,
+    /// Folder of a crate, relative to that of --out: of executors (../NAME unless said), or of oxorb; may be repeated
+    #[arg(long = "crate", value_name = "NAME=FOLDER", value_parser = crate_folder)]
+    crates: Vec<(String, String)>,
+    /// Folder for Cargo.toml, which is kept if it is there, and src/main.rs; made unless it is there
+    #[arg(long, value_name = "FOLDER", value_hint = clap::ValueHint::DirPath)]
+    out: PathBuf,
+}
+
+fn crate_folder(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, folder)) if names::is_package(name) && !folder.is_empty() => {
+            Ok((name.to_owned(), folder.to_owned()))
+        }
+        _ => Err("expected NAME=FOLDER, as display=../display".to_owned()),
+    }
+}
+
+/// Writes one assembly.
+pub(super) fn run(args: &Args) -> Done {
+    let wrong = |file: &Path, error: Error| files::located(file, &error);
+    let plan = files::read(&args.plan, None)?
+        .into_plan()
+        .map_err(|error| wrong(&args.plan, error))?;
+    let resources = match &args.rt {
+        Some(file) => {
+            let document = files::read(file, None)?;
+            Some(
+                document
+                    .into_resources()
+                    .map_err(|error| wrong(file, error))?,
+            )
+        }
+        None => None,
+    };
+    let components = match args.idl.as_slice() {
+        [] => None,
+        files => Some(components::of(&args.reading.model(files)?)),
+    };
+    let input = Input {
+        plan: &plan,
+        resources: resources.as_ref(),
+        domain: None,
+        components: components.as_ref(),
+    };
+    let report = oxorb_deploy::check::check(&input);
+    if !report.is_good() {
+        let first = report.findings.first().map(ToString::to_string);
+        return Err(because(format!(
+            "nothing is written, as the plan is wrong: {}: {}; oxorb deploy check tells all that is",
+            args.plan.display(),
+            first.unwrap_or_default()
+        )));
+    }
+    let process = process(args, &plan)?;
+    let assembly = Assembly::of(&input, &process).map_err(|findings| {
+        let (rt, plan): (Vec<_>, Vec<_>) = findings
+            .into_iter()
+            .partition(|finding| finding.source == oxorb_deploy::Source::Rtcad);
+        match (&args.rt, plan.is_empty()) {
+            (Some(file), true) => wrong(file, Error { findings: rt }),
+            _ => wrong(&args.plan, Error { findings: plan }),
+        }
+    })?;
+    let source = args.out.join("src");
+    std::fs::create_dir_all(&source)
+        .map_err(|error| because(format!("{}: {error}", source.display())))?;
+    let main = source.join("main.rs");
+    files::write(&main, &rust::main(&assembly))?;
+    let manifest = args.out.join("Cargo.toml");
+    let is_kept = manifest.exists();
+    if !is_kept {
+        files::write(&manifest, &manifest::text(&assembly, &args.crates))?;
+    }
+    print(format!(
+        "{}: {} of process {:?} on node {:?}{}\n",
+        main.display(),
+        match assembly.instances.len() {
+            1 => "1 instance".to_owned(),
+            many => format!("{many} instances"),
+        },
+        process.name,
+        process.node,
+        match is_kept {
+            true => "; Cargo.toml is there and was kept",
+            false => "",
+        }
+    ))
+}
+
+/// The process that is written.
+fn process(args: &Args, plan: &Plan) -> Result<Process, Failed> {
+    let all = processes(plan);
+    let known: Vec<String> = all
+        .iter()
+        .map(|process| format!("--node {:?} --process {:?}", process.node, process.name))
+        .collect();
+    let is_it = |process: &Process| {
+        let fits = |said: &Option<String>, name: &String| said.as_ref().is_none_or(|it| it == name);
+        fits(&args.process, &process.name) && fits(&args.node, &process.node)
+    };
+    let mut found = all.into_iter().filter(is_it);
+    match (found.next(), found.next()) {
+        (Some(process), None) => Ok(process),
+        (None, _) => Err(because(format!(
+            "the plan has no such process; it has {}",
+            known.join(", ")
+        ))),
+        (Some(_), Some(_)) => Err(because(format!(
+            "the plan has several processes, and one is written at a time; say which: {}",
+            known.join(", ")
+        ))),
+    }
+}

@@ -1,0 +1,524 @@
+//! What the program of one process consists of, from the plan.
+
+use std::collections::{BTreeSet, HashMap};
+
+use oxorb_deploy::basic::PortKind;
+use oxorb_deploy::check::{Input, set_of, type_of};
+use oxorb_deploy::plan::{Connection, Endpoint, Implementation, Instance, Plan};
+use oxorb_deploy::rtcad::{
+    ConnectionBands, PolicySet, ServerResources, Threadpool, ThreadpoolWithLanes,
+};
+use oxorb_deploy::{Finding, Place, Process, Source};
+
+use super::{names, value};
+
+/// Entry point of an implementation.
+const FACTORY: &str = "component factory";
+/// Component type of an implementation, where the entry point does not tell it.
+const TYPE: &str = "component type";
+/// Rust path of a function that returns the executor, in place of the entry point.
+const EXECUTOR: &str = "rust executor";
+/// Rust path of the component's reference type, in place of the component type.
+const REFERENCE: &str = "rust reference";
+/// Crate of the executors, in place of the artifact's name.
+const CRATE: &str = "rust crate";
+
+/// Properties of instances that name a file for the instance's reference.
+const IOR_FILES: [&str; 2] = ["edu.vanderbilt.dre.DAnCE.InstanceIOR", "ComponentIOR"];
+
+/// The program of one process.
+pub(super) struct Assembly<'p> {
+    pub(super) label: &'p str,
+    pub(super) process: &'p Process,
+    /// Packages that hold executors.
+    pub(super) packages: BTreeSet<String>,
+    /// Arguments that the real-time resources demand.
+    pub(super) arguments: &'p [String],
+    pub(super) pools: Vec<Pool<'p>>,
+    pub(super) containers: Vec<Container<'p>>,
+    pub(super) instances: Vec<Part>,
+    pub(super) links: Vec<Link<'p>>,
+    /// Instances in the order in which they are activated: who takes events before who sends them.
+    pub(super) order: Vec<usize>,
+}
+
+/// A threadpool.
+pub(super) enum Pool<'p> {
+    Plain(&'p Threadpool),
+    Lanes(&'p ThreadpoolWithLanes),
+}
+
+impl Pool<'_> {
+    pub(super) fn id(&self) -> &str {
+        match self {
+            Pool::Plain(pool) => &pool.id.0,
+            Pool::Lanes(pool) => &pool.id.0,
+        }
+    }
+}
+
+/// A container: one for each policy set, and one for instances without.
+pub(super) struct Container<'p> {
+    pub(super) name: String,
+    pub(super) set: Option<&'p PolicySet>,
+    /// Index of the pool.
+    pub(super) pool: Option<usize>,
+    pub(super) bands: Option<&'p ConnectionBands>,
+}
+
+/// An instance.
+pub(super) struct Part {
+    pub(super) name: String,
+    /// Index of the container.
+    pub(super) container: usize,
+    /// Path of its reference type.
+    pub(super) reference: String,
+    /// Path of the function that returns its executor.
+    pub(super) executor: String,
+    /// Name in the plan, method and argument.
+    pub(super) attributes: Vec<(String, String, String)>,
+    /// Files for its reference.
+    pub(super) ior_files: Vec<String>,
+}
+
+/// How a connection is made at the side of who uses.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum How {
+    Receptacle,
+    Emitter,
+    Publisher,
+}
+
+/// Where a connection's reference comes from.
+pub(super) enum Origin<'p> {
+    /// A facet, or an event sink, of an instance.
+    Port(usize, &'p str),
+    /// A reference from elsewhere.
+    Url(&'p str),
+}
+
+/// A connection of one port.
+pub(super) struct Link<'p> {
+    pub(super) name: &'p str,
+    pub(super) how: How,
+    pub(super) user: usize,
+    pub(super) port: &'p str,
+    pub(super) from: Origin<'p>,
+    /// Bands of the reference that the receptacle gets.
+    pub(super) bands: Option<&'p ConnectionBands>,
+}
+
+impl<'p> Assembly<'p> {
+    /// Takes the instances of a process from a plan that was checked.
+    ///
+    /// # Errors
+    /// All that cannot be written, each with its place.
+    pub(super) fn of(
+        input: &Input<'p>,
+        process: &'p Process,
+    ) -> Result<Assembly<'p>, Vec<Finding>> {
+        let mut assembly = Assembly {
+            label: input.plan.label.as_deref().unwrap_or_default(),
+            process,
+            packages: BTreeSet::new(),
+            arguments: &[],
+            pools: Vec::new(),
+            containers: Vec::new(),
+            instances: Vec::new(),
+            links: Vec::new(),
+            order: Vec::new(),
+        };
+        let mut findings = Vec::new();
+        if let Some(resources) = input.resources {
+            if let Some(configuration) = &resources.svcconf {
+                let what = "svcconf is a configuration file of TAO's, which is not read here";
+                let cure = "give its settings as cmdline, -ORBNAME VALUE";
+                let finding = Finding::error(configuration.place, what).cure(cure);
+                findings.push(finding.within(Source::Rtcad));
+            }
+            assembly.arguments = resources.cmdline.as_ref().map_or(&[], |line| &line.arg);
+        }
+        for &at in &process.instances {
+            let instance = &input.plan.instance[at];
+            let container = assembly.container(instance, input.resources);
+            match assembly.part(instance, input, container) {
+                Ok(part) => assembly.instances.push(part),
+                Err(wrong) => findings.extend(wrong),
+            }
+        }
+        if !findings.is_empty() {
+            return Err(findings);
+        }
+        let places = process.instances.iter().enumerate();
+        let places = places.map(|(part, &at)| (&*input.plan.instance[at].id.0, part));
+        let linking = Linking {
+            plan: input.plan,
+            resources: input.resources,
+            places: places.collect(),
+        };
+        for connection in &input.plan.connection {
+            match linking.links(connection) {
+                Ok(links) => assembly.links.extend(links),
+                Err(finding) => findings.push(finding),
+            }
+        }
+        if !findings.is_empty() {
+            return Err(findings);
+        }
+        assembly.order = order(assembly.instances.len(), &assembly.links);
+        Ok(assembly)
+    }
+
+    /// Returns the index of an instance's container, made if need be.
+    fn container(&mut self, instance: &Instance, resources: Option<&'p ServerResources>) -> usize {
+        let set = resources.and_then(|resources| set_of(instance, resources));
+        let is_it = |one: &Container<'_>| one.set.map(|set| &set.id) == set.map(|set| &set.id);
+        if let Some(at) = self.containers.iter().position(is_it) {
+            return at;
+        }
+        let configs = resources.and_then(|resources| resources.orb_configs.as_ref());
+        let known = configs.and_then(|configs| configs.resources.as_ref());
+        let pool = set.and_then(|set| set.threadpool.as_ref());
+        let pool = known.zip(pool).and_then(|(known, to)| {
+            let plain = known.threadpool.iter().map(Pool::Plain);
+            let laned = known.threadpool_with_lanes.iter().map(Pool::Lanes);
+            plain.chain(laned).find(|pool| pool.id() == to.id)
+        });
+        let pool = pool.map(|pool| {
+            let known = self.pools.iter().position(|one| one.id() == pool.id());
+            known.unwrap_or_else(|| {
+                self.pools.push(pool);
+                self.pools.len() - 1
+            })
+        });
+        self.containers.push(Container {
+            name: set.map_or("ordinary".to_owned(), |set| {
+                format!("policies {}", set.id.0)
+            }),
+            set,
+            pool,
+            bands: bands(set, resources),
+        });
+        self.containers.len() - 1
+    }
+
+    fn part(
+        &mut self,
+        instance: &Instance,
+        input: &Input<'p>,
+        container: usize,
+    ) -> Result<Part, Vec<Finding>> {
+        let plan = input.plan;
+        let at = plan.implementation_at(&instance.implementation);
+        let implementation = at.map(|at| &plan.implementation[at]);
+        let Some(implementation) = implementation else {
+            let what = format!("instance {:?} has no implementation", instance.name);
+            return Err(vec![Finding::error(instance.place, what)]);
+        };
+        let package = package(implementation, plan).map_err(|finding| vec![finding])?;
+        let library = package.replace('-', "_");
+        let executor = executor(implementation, &library);
+        let reference = reference(implementation, &library, input);
+        let mut findings = Vec::new();
+        let mut attributes = Vec::new();
+        let mut ior_files = Vec::new();
+        for property in &instance.config_property {
+            if IOR_FILES.contains(&&*property.name) {
+                match property.value.as_text() {
+                    Some(file) => ior_files.push(file.to_owned()),
+                    None => findings.push(Finding::error(property.place, "a file is a string")),
+                }
+                continue;
+            }
+            if property.name.contains('.') {
+                let what = format!("{:?} is a setting that needs managers", property.name);
+                let cure = "take it out of this plan, or launch the plan instead";
+                findings.push(Finding::error(property.place, what).cure(cure));
+                continue;
+            }
+            let Some(setter) = names::setter(&property.name) else {
+                let what = format!("{:?} is no name of an attribute", property.name);
+                findings.push(Finding::error(property.place, what));
+                continue;
+            };
+            match value::argument(&property.value, &library) {
+                Ok(argument) => attributes.push((property.name.clone(), setter, argument)),
+                Err(finding) => findings.push(finding),
+            }
+        }
+        match (executor, reference) {
+            (Ok(executor), Ok(reference)) if findings.is_empty() => {
+                self.packages.insert(package);
+                Ok(Part {
+                    name: instance.name.clone(),
+                    container,
+                    reference,
+                    executor,
+                    attributes,
+                    ior_files,
+                })
+            }
+            (executor, reference) => {
+                findings.extend(executor.err().into_iter().chain(reference.err()));
+                Err(findings)
+            }
+        }
+    }
+}
+
+/// A property of an implementation that is a text.
+fn said<'i>(implementation: &'i Implementation, name: &str) -> Option<(&'i str, Place)> {
+    let mut all = implementation.exec_parameter.iter().rev();
+    let found = all.find(|property| property.name == name)?;
+    Some((found.value.as_text()?, found.place))
+}
+
+/// Package of the executors of an implementation.
+fn package(implementation: &Implementation, plan: &Plan) -> Result<String, Finding> {
+    let cure = format!("give the implementation {CRATE:?} as execParameter");
+    let (name, place) = match said(implementation, CRATE) {
+        Some(said) => said,
+        None => {
+            let first = implementation.artifact.first();
+            let at = first.and_then(|to| plan.artifact_at(to));
+            let Some(at) = at else {
+                let what = format!(
+                    "implementation {:?} has no artifact, the name of which is its crate's",
+                    implementation.name
+                );
+                return Err(Finding::error(implementation.place, what).cure(cure));
+            };
+            (&*plan.artifact[at].name, implementation.place)
+        }
+    };
+    match names::is_package(name) {
+        true => Ok(name.to_owned()),
+        false => {
+            let what = format!("{name:?} cannot be the name of a crate");
+            Err(Finding::error(place, what).cure(cure))
+        }
+    }
+}
+
+/// Path of the function that returns an executor.
+fn executor(implementation: &Implementation, library: &str) -> Result<String, Finding> {
+    if let Some((path, place)) = said(implementation, EXECUTOR) {
+        let what = || format!("{path:?} is no path of Rust, as display::Gps::new");
+        return names::path(path).ok_or_else(|| Finding::error(place, what()));
+    }
+    let Some((factory, place)) = said(implementation, FACTORY) else {
+        let what = format!(
+            "implementation {:?} has no entry point",
+            implementation.name
+        );
+        let cure = format!("give it {FACTORY:?} or {EXECUTOR:?} as execParameter");
+        return Err(Finding::error(implementation.place, what).cure(cure));
+    };
+    let function = names::method(factory);
+    let function = function.ok_or_else(|| {
+        let cure = format!("give it {EXECUTOR:?} as execParameter, a path of Rust");
+        Finding::error(place, format!("{factory:?} is no name of a function")).cure(cure)
+    })?;
+    Ok(format!("{library}::{function}"))
+}
+
+/// Path of the reference type of a component.
+fn reference(
+    implementation: &Implementation,
+    library: &str,
+    input: &Input<'_>,
+) -> Result<String, Finding> {
+    if let Some((path, place)) = said(implementation, REFERENCE) {
+        let what = || format!("{path:?} is no path of Rust, as display::avionics::GpsRef");
+        return names::path(path).ok_or_else(|| Finding::error(place, what()));
+    }
+    let of_idl = match input.components {
+        Some(components) => type_of(implementation, components)?,
+        None => None,
+    };
+    let written = said(implementation, TYPE).map(|(text, _)| {
+        let id = names::scoped_name(text);
+        id.unwrap_or_else(|| text.trim_start_matches("::").to_owned())
+    });
+    // Without IDL nobody knows which of the underscores are part of names.
+    let flat = said(implementation, FACTORY).and_then(|(factory, _)| {
+        let flat = factory.strip_prefix("create_")?.strip_suffix("_Impl")?;
+        Some(flat.replace('_', "::"))
+    });
+    let name = of_idl.map(|(name, _)| name.to_owned()).or(written).or(flat);
+    let cure = format!("give it {TYPE:?} as execParameter, as Avionics::Gps, or {REFERENCE:?}");
+    let Some(name) = name else {
+        let what = format!(
+            "the component type of implementation {:?} is not known",
+            implementation.name
+        );
+        return Err(Finding::error(implementation.place, what).cure(cure));
+    };
+    names::item(library, &name, "Ref").ok_or_else(|| {
+        let what = format!("{name:?} is no component in a module of IDL");
+        Finding::error(implementation.place, what).cure(cure)
+    })
+}
+
+fn bands<'p>(
+    set: Option<&PolicySet>,
+    resources: Option<&'p ServerResources>,
+) -> Option<&'p ConnectionBands> {
+    let to = set?.priority_banded_connection.as_ref()?;
+    let known = resources?.orb_configs.as_ref()?.resources.as_ref()?;
+    known.connection_bands.iter().find(|one| one.id.0 == to.id)
+}
+
+/// What connections are looked up in.
+struct Linking<'p> {
+    plan: &'p Plan,
+    resources: Option<&'p ServerResources>,
+    /// Instances of this process by id.
+    places: HashMap<&'p str, usize>,
+}
+
+impl<'p> Linking<'p> {
+    /// Returns the links of a connection that are of this process.
+    fn links(&self, connection: &'p Connection) -> Result<Vec<Link<'p>>, Finding> {
+        let wrong = |place: Place, what: String, cure: &str| {
+            let what = format!("connection {:?} {what}", connection.name);
+            Finding::error(place, what).cure(cure)
+        };
+        let inner = &connection.internal_endpoint;
+        let here = |end: &Endpoint| self.places.get(&*end.instance.id).copied();
+        if inner.iter().all(|end| here(end).is_none()) {
+            return Ok(Vec::new());
+        }
+        let elsewhere = inner.iter().find(|end| here(end).is_none());
+        if let Some(end) = elsewhere {
+            return Err(wrong(
+                end.place,
+                format!("leads to another process, at {:?}", end.port_name),
+                "put both instances into one process, or launch the plan instead",
+            ));
+        }
+        if let Some(end) = connection.external_endpoint.first() {
+            return Err(wrong(
+                end.place,
+                format!("is a port of the whole plan, {:?}", end.port_name),
+                "take it out: clients find the port at the instance",
+            ));
+        }
+        let mut sources: Vec<Origin<'p>> = Vec::new();
+        for end in inner.iter().filter(|end| end.kind.provides()) {
+            if let (Some(at), PortKind::Facet | PortKind::EventConsumer) = (here(end), end.kind) {
+                sources.push(Origin::Port(at, &end.port_name));
+            }
+        }
+        for reference in &connection.external_reference {
+            if reference.provider == Some(false) {
+                return Err(wrong(
+                    reference.place,
+                    "hands a reference of this process to somebody else".to_owned(),
+                    "let the other side ask the instance for its port",
+                ));
+            }
+            sources.push(Origin::Url(&reference.location));
+        }
+        let mut links = Vec::new();
+        for end in inner.iter().filter(|end| !end.kind.provides()) {
+            let how = match end.kind {
+                PortKind::SimplexReceptacle | PortKind::MultiplexReceptacle => How::Receptacle,
+                PortKind::EventEmitter => How::Emitter,
+                PortKind::EventPublisher => How::Publisher,
+                _ => {
+                    return Err(wrong(
+                        end.place,
+                        "joins extended ports".to_owned(),
+                        "connect each of the ports that they consist of",
+                    ));
+                }
+            };
+            let Some(user) = here(end) else { continue };
+            let instance = &self.plan.instance[self.plan.instance_at(&end.instance).unwrap_or(0)];
+            links.extend(sources.iter().map(|from| Link {
+                name: &connection.name,
+                how,
+                user,
+                port: &end.port_name,
+                from: match from {
+                    Origin::Port(at, port) => Origin::Port(*at, port),
+                    Origin::Url(url) => Origin::Url(url),
+                },
+                bands: match how {
+                    How::Receptacle => self.receptacle_bands(instance),
+                    _ => None,
+                },
+            }));
+        }
+        Ok(links)
+    }
+
+    /// Bands of the references that the receptacles of an instance get.
+    fn receptacle_bands(&self, instance: &Instance) -> Option<&'p ConnectionBands> {
+        let resources = self.resources?;
+        let to = resources
+            .attachment(&instance.name)?
+            .receptacle_policy
+            .as_ref()?;
+        bands(resources.policy_set(&to.id), self.resources)
+    }
+}
+
+/// Returns an order in which who takes events is before who sends them; within a cycle, that of the plan.
+fn order(instances: usize, links: &[Link<'_>]) -> Vec<usize> {
+    let mut takers: Vec<Vec<usize>> = vec![Vec::new(); instances];
+    for link in links.iter().filter(|link| link.how != How::Receptacle) {
+        if let Origin::Port(at, _) = link.from {
+            takers[link.user].push(at);
+        }
+    }
+    let mut order = Vec::with_capacity(instances);
+    let mut is_seen = vec![false; instances];
+    for first in 0..instances {
+        // Instances on the way, with how many of their takers were looked at.
+        let mut way = vec![(first, 0)];
+        if std::mem::replace(&mut is_seen[first], true) {
+            continue;
+        }
+        while let Some((at, looked)) = way.last_mut() {
+            match takers[*at].get(*looked) {
+                Some(&next) => {
+                    *looked += 1;
+                    if !std::mem::replace(&mut is_seen[next], true) {
+                        way.push((next, 0));
+                    }
+                }
+                None => {
+                    order.push(*at);
+                    way.pop();
+                }
+            }
+        }
+    }
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_takes_events_is_activated_first() {
+        let link = |user, to| Link {
+            name: "",
+            how: How::Publisher,
+            user,
+            port: "",
+            from: Origin::Port(to, ""),
+            bands: None,
+        };
+        assert_eq!(order(3, &[link(0, 1), link(1, 2)]), [2, 1, 0]);
+        assert_eq!(order(3, &[link(0, 1), link(1, 0)]), [1, 0, 2]);
+        let calls = Link {
+            how: How::Receptacle,
+            ..link(0, 1)
+        };
+        assert_eq!(order(2, &[calls]), [0, 1]);
+    }
+}

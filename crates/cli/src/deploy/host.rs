@@ -1,0 +1,51 @@
+//! `oxorb deploy host`: the process of a shared library of components.
+
+use std::path::PathBuf;
+
+use oxorb::deployment::artifact::{Artifact, Demands, Fact};
+
+use crate::output::{Done, Failed, because, print};
+
+/// Arguments of `oxorb deploy host`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Shared library whose crate has oxorb::deployment::export!
+    #[arg(value_name = "LIBRARY", value_hint = clap::ValueHint::FilePath)]
+    library: PathBuf,
+    /// Hash of the interfaces that the library has to have
+    #[arg(long, value_name = "HASH")]
+    interfaces: Option<String>,
+    /// Fact that may differ: compiler or profile; may be repeated
+    #[arg(long, value_name = "FACT")]
+    accept: Vec<Fact>,
+    /// Print what the library says of itself, and end
+    #[arg(long)]
+    show: bool,
+    /// Arguments of the process, as an executable artifact has them
+    #[arg(value_name = "ARGUMENT", last = true)]
+    arguments: Vec<String>,
+}
+
+/// Runs the process.
+pub(super) fn run(args: &Args) -> Done {
+    if args.show {
+        let artifact = Artifact::load(&args.library).map_err(because)?;
+        let facts = Fact::ALL.map(|fact| {
+            let (word, found) = (fact.word(), artifact.fact(fact));
+            format!("{word:>10} {}\n", oxorb::Printable(&found))
+        });
+        return print(facts.concat());
+    }
+    let demands = Demands {
+        interfaces: args.interfaces.clone(),
+        accepted: args.accept.clone(),
+    };
+    let artifact = Artifact::open(&args.library, &demands).map_err(because)?;
+    let name = args.library.display().to_string();
+    let arguments: Vec<String> = [name].into_iter().chain(args.arguments.clone()).collect();
+    match artifact.run(&arguments).map_err(because)? {
+        0 => Ok(()),
+        // The library has said why.
+        _ => Err(Failed::Told),
+    }
+}

@@ -1,0 +1,11 @@
+//! A plan whose names and texts want to be code, as `oxorb deploy static` writes it.
+#![forbid(unsafe_code)]
+
+#[rustfmt::skip]
+#[path = "../../golden/hostile/src/main.rs"]
+#[allow(unreachable_pub, reason = "the main of a program of its own")]
+mod assembly;
+
+fn main() -> std::process::ExitCode {
+    assembly::main()
+}

@@ -144,7 +144,7 @@ impl Assembly {
     /// Activates the component's servant, then calls the executor's `set_session_context`.
     ///
     /// # Errors
-    /// [`InstallError::Poa`]; [`InstallError::Executor`].
+    /// [`InstallError::Poa`]; [`InstallError::Executor`]; [`InstallError::Closed`] if the container is destroyed meanwhile.
     pub fn activate<R, S>(&mut self, servant: &Arc<S>) -> Result<(), InstallError>
     where
         R: ServedBy<Arc<S>>,
@@ -156,9 +156,7 @@ impl Assembly {
         let own = self.activate_servant(R::servant(Arc::clone(servant)))?;
         self.component.set_own(Interface::from_ref(own));
         let executor = Arc::clone(servant) as Arc<dyn LifeCycle>;
-        self.component
-            .begin(executor)
-            .map_err(InstallError::Executor)
+        self.component.begin(executor)
     }
 
     /// Activates the servant of a facet.

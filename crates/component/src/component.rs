@@ -8,11 +8,11 @@ use oxorb_core::{Interface, ObjectRef, Ref};
 use oxorb_object::SystemException;
 
 use crate::attribute::Attribute;
-use crate::container::Inner;
+use crate::container::{Inner, InstallError};
 use crate::life::{Life, LifeCycle, LifeCycleError, Phase};
 use crate::port::Port;
 use crate::settings::Settings;
-use crate::{CcmException, CcmHomeRef, PrimaryKeyBase};
+use crate::{CcmHomeRef, PrimaryKeyBase};
 
 /// One component of a [`Container`](crate::Container), whatever its type.
 ///
@@ -93,7 +93,7 @@ impl Component {
     }
 
     /// Removes it: passivates it if it is active, calls the executor's `remove`, ends its connections, deactivates its
-    /// objects and forgets it. All of that happens even if the executor raises an exception.
+    /// objects and forgets it. All of that happens even if the executor raises an exception or panics.
     ///
     /// # Errors
     /// [`LifeCycleError::Order`] if it was removed before; [`LifeCycleError::Executor`] with what the executor raised,
@@ -104,8 +104,19 @@ impl Component {
         ended.map_err(LifeCycleError::Executor)
     }
 
+    /// Configures it, unless it is, and activates it: what a client's `configuration_complete` does.
+    pub(crate) fn start(&self) -> Result<(), LifeCycleError> {
+        self.life.start()
+    }
+
+    /// Removes it in whatever phase it is. If a call of the executor runs, its `remove` follows on that call.
+    pub(crate) fn abandon(&self) {
+        self.life.abandon();
+        self.give_back();
+    }
+
     /// Ends connections and objects.
-    pub(crate) fn give_back(&self) {
+    fn give_back(&self) {
         for (_, port) in self.ports() {
             match port {
                 Port::Facet(_) | Port::Consumer(_) => {}
@@ -123,11 +134,11 @@ impl Component {
         }
     }
 
-    pub(crate) fn begin(&self, executor: Arc<dyn LifeCycle>) -> Result<(), CcmException> {
-        match self.life.begin(executor) {
-            Err(LifeCycleError::Executor(exception)) => Err(exception),
-            _ => Ok(()),
-        }
+    pub(crate) fn begin(&self, executor: Arc<dyn LifeCycle>) -> Result<(), InstallError> {
+        self.life.begin(executor).map_err(|error| match error {
+            LifeCycleError::Executor(exception) => InstallError::Executor(exception),
+            _ => InstallError::Closed,
+        })
     }
 
     pub(crate) fn add_object(&self, object: Ref) {

@@ -177,6 +177,9 @@ impl Container {
     }
 
     /// Removes all components, then all homes, and destroys the POA. Later installations are refused.
+    ///
+    /// Does not wait: a component whose executor is in a call of its life cycle is disconnected and deactivated at once,
+    /// and its `remove` follows as soon as that call returns.
     pub fn destroy(&self) {
         self.0.0.destroy();
     }
@@ -264,8 +267,12 @@ impl Inner {
         self.components.lock().values().cloned().collect()
     }
 
-    pub(crate) fn forget_home(&self, name: &str) {
-        self.homes.lock().remove(name);
+    pub(crate) fn forget_home(&self, home: &Home) {
+        let mut homes = self.homes.lock();
+        let known = homes.get(home.name());
+        if known.is_some_and(|known| std::ptr::eq(&**known, home)) {
+            homes.remove(home.name());
+        }
     }
 
     /// Lets the ORB read values of an event type where an operation declares a base of it.
@@ -291,10 +298,7 @@ impl Inner {
             }
         }
         for component in self.all() {
-            // Gone either way; what its executor raised has no other listener.
-            if component.remove().is_err() {
-                component.give_back();
-            }
+            component.abandon();
         }
         let homes: Vec<_> = std::mem::take(&mut *self.homes.lock())
             .into_values()
@@ -319,7 +323,7 @@ impl Undo<'_> {
 impl Drop for Undo<'_> {
     fn drop(&mut self) {
         if let Some(component) = self.0.take() {
-            component.give_back();
+            component.abandon();
         }
     }
 }

@@ -374,10 +374,9 @@ impl CcmObject for Component {
     }
 
     fn configuration_complete(&self) -> Result<(), ccm_object::ConfigurationCompleteError> {
-        let done = Component::configuration_complete(self);
         let done = match self.settings.explicit_activation {
-            true => done,
-            false => done.and_then(|()| self.activate()),
+            true => Component::configuration_complete(self),
+            false => self.start(),
         };
         done.map_err(|error| match error {
             LifeCycleError::Configuration(_) | LifeCycleError::Executor(_) => {

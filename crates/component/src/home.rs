@@ -105,7 +105,7 @@ impl Home {
     /// Deactivates the home. Its components live on.
     pub fn remove(&self) {
         if let (Some(container), Some(own)) = (self.container.upgrade(), self.own.get()) {
-            container.forget_home(&self.name);
+            container.forget_home(self);
             // Deactivated before: it is gone as well.
             let _ = container.poa.deactivate(own);
         }

@@ -1,13 +1,14 @@
 //! The phases of a component's life.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::lock::Mutex;
 use oxorb_object::{CompletionStatus, SystemException, minor};
 
-use crate::{CcmException, InvalidConfiguration};
+use crate::{CcmException, CcmExceptionReason, InvalidConfiguration};
 
 /// Calls of the container to an executor, in the order of a component's life. The IDL compiler implements it around the
 /// executor trait of each component.
@@ -139,21 +140,45 @@ pub(crate) const NOT_NOW: SystemException =
 /// The phase of one component, and its executor.
 pub(crate) struct Life {
     phase: AtomicU8,
-    /// `None` while a call of the executor runs, and before and after its life.
-    executor: Mutex<Option<Arc<dyn LifeCycle>>>,
+    slot: Mutex<Slot>,
 }
 
-/// Gives the executor back when its call has returned or panicked.
+/// The executor between its calls.
+#[derive(Default)]
+struct Slot {
+    /// `None` while a call of the executor runs, and before and after its life.
+    executor: Option<Arc<dyn LifeCycle>>,
+    /// Whether the life ends as soon as the executor is free.
+    is_ending: bool,
+}
+
+/// A call of the executor. When it has returned or panicked, the executor is free again, or its life ends.
 struct Call<'l> {
     life: &'l Life,
     executor: Arc<dyn LifeCycle>,
-    over: bool,
+    is_over: bool,
+}
+
+impl Call<'_> {
+    /// Calls the executor and enters the phase; stays in the present one on failure.
+    fn enter(&self, to: Phase) -> Result<(), LifeCycleError> {
+        let executor = &self.executor;
+        match to {
+            Phase::Configured => executor
+                .configuration_complete()
+                .map_err(LifeCycleError::Configuration)?,
+            Phase::Passive => executor.passivate().map_err(LifeCycleError::Executor)?,
+            _ => executor.activate().map_err(LifeCycleError::Executor)?,
+        }
+        self.life.set(to);
+        Ok(())
+    }
 }
 
 impl Drop for Call<'_> {
     fn drop(&mut self) {
-        if !self.over {
-            *self.life.executor.lock() = Some(Arc::clone(&self.executor));
+        if !self.is_over {
+            self.life.free(Arc::clone(&self.executor));
         }
     }
 }
@@ -162,7 +187,7 @@ impl Life {
     pub(crate) fn new() -> Self {
         Life {
             phase: AtomicU8::new(Phase::Installed as u8),
-            executor: Mutex::new(None),
+            slot: Mutex::default(),
         }
     }
 
@@ -171,48 +196,83 @@ impl Life {
     }
 
     /// Begins with `set_session_context`.
+    ///
+    /// # Errors
+    /// What the executor raised; [`LifeCycleError::Order`] if the life was abandoned meanwhile.
     pub(crate) fn begin(&self, executor: Arc<dyn LifeCycle>) -> Result<(), LifeCycleError> {
         executor
             .set_session_context()
             .map_err(LifeCycleError::Executor)?;
-        *self.executor.lock() = Some(executor);
-        Ok(())
+        match self.free(executor) {
+            true => Ok(()),
+            false => Err(LifeCycleError::Order {
+                from: Phase::Removed,
+                to: Phase::Installed,
+            }),
+        }
     }
 
     /// Calls the executor and enters the phase; stays in the present one on failure.
     pub(crate) fn enter(&self, to: Phase) -> Result<(), LifeCycleError> {
-        let call = self.call(to)?;
-        match to {
-            Phase::Configured => call
-                .executor
-                .configuration_complete()
-                .map_err(LifeCycleError::Configuration)?,
-            Phase::Passive => {
-                call.executor
-                    .passivate()
-                    .map_err(LifeCycleError::Executor)?;
-            }
-            _ => call.executor.activate().map_err(LifeCycleError::Executor)?,
+        self.call(to)?.enter(to)
+    }
+
+    /// Configures the component, unless it is, and activates it. No other call comes in between.
+    pub(crate) fn start(&self) -> Result<(), LifeCycleError> {
+        // Configured, and not active: its `activate` has failed, or nobody has called it.
+        if self.phase() == Phase::Configured {
+            return self.enter(Phase::Active);
         }
-        self.set(to);
-        Ok(())
+        let call = self.call(Phase::Configured)?;
+        call.enter(Phase::Configured)?;
+        call.enter(Phase::Active)
     }
 
     /// Ends the life, whatever the executor answers: passivates an active component first.
     pub(crate) fn end(&self) -> Result<Result<(), CcmException>, LifeCycleError> {
         let mut call = self.call(Phase::Removed)?;
-        call.over = true;
+        call.is_over = true;
+        Ok(self.finish(&*call.executor))
+    }
+
+    /// Ends the life in any phase: at once or, while a call of the executor runs, as soon as that returns.
+    pub(crate) fn abandon(&self) {
+        let executor = {
+            let mut slot = self.slot.lock();
+            slot.is_ending = true;
+            slot.executor.take()
+        };
+        if let Some(executor) = executor {
+            // What it raised has no listener.
+            let _ = self.finish(&*executor);
+        }
+    }
+
+    /// Keeps the executor for its next call; ends its life instead, and returns false, if that was abandoned.
+    fn free(&self, executor: Arc<dyn LifeCycle>) -> bool {
+        let mut slot = self.slot.lock();
+        if !slot.is_ending {
+            slot.executor = Some(executor);
+            return true;
+        }
+        drop(slot);
+        let _ = self.finish(&*executor);
+        false
+    }
+
+    /// Passivates an active component and removes it. Does not panic: it may run while a panic unwinds.
+    fn finish(&self, executor: &dyn LifeCycle) -> Result<(), CcmException> {
         let was = self.phase();
         self.set(Phase::Removed);
         let passivated = match was {
-            Phase::Active => call.executor.passivate(),
+            Phase::Active => caught(|| executor.passivate()),
             _ => Ok(()),
         };
-        Ok(passivated.and(call.executor.remove()))
+        passivated.and(caught(|| executor.remove()))
     }
 
     fn call(&self, to: Phase) -> Result<Call<'_>, LifeCycleError> {
-        let mut executor = self.executor.lock();
+        let mut slot = self.slot.lock();
         let from = self.phase();
         let follows = matches!(
             (from, to),
@@ -229,12 +289,20 @@ impl Life {
         }
         Ok(Call {
             life: self,
-            executor: executor.take().ok_or(LifeCycleError::Busy)?,
-            over: false,
+            executor: slot.executor.take().ok_or(LifeCycleError::Busy)?,
+            is_over: false,
         })
     }
 
     fn set(&self, phase: Phase) {
         self.phase.store(phase as u8, Ordering::Release);
     }
+}
+
+/// Returns SYSTEM_ERROR for a call that panics: the other steps of a removal still follow.
+fn caught(call: impl FnOnce() -> Result<(), CcmException>) -> Result<(), CcmException> {
+    let panicked = CcmException {
+        reason: CcmExceptionReason::SystemError,
+    };
+    catch_unwind(AssertUnwindSafe(call)).unwrap_or(Err(panicked))
 }

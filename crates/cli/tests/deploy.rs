@@ -95,6 +95,22 @@ fn ports_and_types_come_from_idl() {
 }
 
 #[test]
+fn facets_of_local_interfaces_are_no_ports_of_plans() {
+    let folder = Folder::new("deploy-local");
+    let idl = std::fs::read_to_string(format!("{PLANS}/avionics.idl")).unwrap();
+    let local =
+        "local interface Tuning { void tune(); };\n  component Sensor {\n    provides Tuning knob;";
+    let idl = folder.file("local.idl", &idl.replace("component Sensor {", local));
+    let plan = std::fs::read_to_string(format!("{PLANS}/avionics.toml")).unwrap();
+    let file = folder.file("plan.toml", &plan.replace("gps.location", "gps.knob"));
+    let told = refused(&["check", &file, "--idl", &idl]);
+    assert!(
+        told.contains("\"gps\" has no port \"knob\"; it has location, ready, refresh\n"),
+        "{told}"
+    );
+}
+
+#[test]
 fn errors_have_a_file_and_a_place() {
     let folder = Folder::new("deploy-errors");
     let plan = std::fs::read_to_string(format!("{PLANS}/avionics.toml")).unwrap();

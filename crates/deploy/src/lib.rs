@@ -17,6 +17,7 @@ mod finding;
 pub mod fuzz;
 mod model;
 mod process;
+mod search;
 mod text;
 mod xml;
 

@@ -52,6 +52,9 @@ fn add(
             }
             ComponentExport::Port(port) => port,
         };
+        if is_local(model, &port.kind) {
+            continue;
+        }
         let name = format!("{prefix}{}", port.name);
         let (kind, (type_name, is_also)) = match &port.kind {
             model::PortKind::Provides(ty) if is_mirror => {
@@ -91,6 +94,20 @@ fn add(
             },
         );
     }
+}
+
+/// Reports whether a port is of a local interface. No plan connects it: clients have no operation for it.
+fn is_local(model: &Model, kind: &model::PortKind) -> bool {
+    let (model::PortKind::Provides(ty) | model::PortKind::Uses { ty, .. }) = kind else {
+        return false;
+    };
+    let Type::Named(id) = model.resolve(ty) else {
+        return false;
+    };
+    matches!(
+        &model.def(*id).kind,
+        DefKind::Interface(interface) if interface.kind == model::InterfaceKind::Local
+    )
 }
 
 /// The name of an interface and of all that it is.

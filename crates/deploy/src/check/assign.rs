@@ -249,6 +249,7 @@ fn write(resources: &ServerResources, ranks: &[Vec<String>]) -> ServerResources 
         .threadpool_with_lanes
         .retain(|pool| !is_ours(&pool.id));
     let mut lanes = Vec::new();
+    let mut sets: HashMap<&str, String> = HashMap::new();
     for (rank, names) in ranks.iter().enumerate() {
         let priority = Priority(((rank + 1) * 32_767 / (ranks.len() + 1)) as i16);
         let id = format!("assigned-{}", priority.0);
@@ -267,12 +268,11 @@ fn write(resources: &ServerResources, ranks: &[Vec<String>]) -> ServerResources 
             threadpool: Some(TextRef::to(POOL)),
             ..PolicySet::default()
         });
-        for instance in written
-            .instance
-            .iter_mut()
-            .filter(|instance| names.contains(&instance.name))
-        {
-            instance.policy_set = Some(TextRef::to(&id));
+        sets.extend(names.iter().map(|name| (name.as_str(), id.clone())));
+    }
+    for instance in &mut written.instance {
+        if let Some(id) = sets.get(instance.name.as_str()) {
+            instance.policy_set = Some(TextRef::to(id));
         }
     }
     pools.threadpool_with_lanes.push(ThreadpoolWithLanes {

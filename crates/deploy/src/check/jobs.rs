@@ -1,12 +1,13 @@
 //! Jobs of a plan: for each work that time releases, the tree of all that it sets going.
 
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 use oxorb_sched::time::{Nanos, SECOND, Show};
 
 use super::Timing;
-use super::policies::{Accepts, accepts, set_of};
-use crate::finding::{Finding, Place, Severity, Source};
+use super::lookup::{Accepts, Lookup};
+use crate::finding::{Finding, Place, Severity, Source, listed};
 use crate::model::basic::PortKind;
 use crate::model::plan::{Instance, Plan};
 use crate::model::rtcad::{Attachment, Level, Period, ServerResources, Work};
@@ -51,12 +52,17 @@ type End<'p> = (usize, &'p str);
 
 struct Maker<'p> {
     plan: &'p Plan,
-    resources: &'p ServerResources,
+    lookup: Lookup<'p>,
     /// By user: the connection, and the provider that it leads to.
     leads: HashMap<End<'p>, Vec<(usize, End<'p>)>>,
     /// By instance: sources and receptacles that are connected, in the order of the plan.
     uses: Vec<Vec<(&'p str, PortKind)>>,
+    /// Sinks of events that something is connected to.
+    sinks: HashSet<End<'p>>,
     nodes: Vec<&'p str>,
+    node_at: HashMap<&'p str, usize>,
+    /// By work: the ports that it uses, of which something is connected to each; events first.
+    used: HashMap<*const Work, Rc<[(&'p str, bool)]>>,
     jobs: Vec<Job<'p>>,
     /// Ports on the way from the root to the job that is being made.
     path: Vec<End<'p>>,
@@ -80,12 +86,17 @@ impl<'p> Jobs<'p> {
             .enumerate()
             .map(|(at, one)| (&*one.id.0, at))
             .collect();
+        let nodes = plan.nodes();
+        let node_at = nodes.iter().enumerate().map(|(at, node)| (*node, at));
         let mut maker = Maker {
             plan,
-            resources,
+            lookup: Lookup::of(resources),
             leads: HashMap::new(),
             uses: vec![Vec::new(); plan.instance.len()],
-            nodes: plan.nodes(),
+            sinks: HashSet::new(),
+            node_at: node_at.collect(),
+            nodes,
+            used: HashMap::new(),
             jobs: Vec::new(),
             path: Vec::new(),
             steps: 0,
@@ -101,6 +112,9 @@ impl<'p> Jobs<'p> {
             };
             let (providers, users): (Vec<usize>, Vec<usize>) =
                 (0..ends.len()).partition(|&index| ends[index].kind.provides());
+            let sinks = providers.iter().copied();
+            let sinks = sinks.filter(|&index| ends[index].kind == PortKind::EventConsumer);
+            maker.sinks.extend(sinks.map(end));
             for user in users {
                 let used = (&*ends[user].port_name, ends[user].kind);
                 if known.insert((end(user).0, used)) {
@@ -111,9 +125,10 @@ impl<'p> Jobs<'p> {
             }
         }
         for (at, instance) in plan.instance.iter().enumerate() {
-            let Some(attachment) = resources.attachment(&instance.name) else {
+            let Some(attachment) = maker.lookup.attachment(&instance.name) else {
                 continue;
             };
+            maker.ports(attachment);
             for work in &attachment.work {
                 maker.checked(attachment, work);
                 if work.port.is_none() {
@@ -159,18 +174,22 @@ impl<'p> Maker<'p> {
             );
             self.say(Finding::error(work.place, what));
         }
-        if let Some(port) = &work.port {
-            let same = attachment
-                .work
-                .iter()
-                .filter(|other| other.port.as_ref() == Some(port))
-                .count();
-            if same > 1 && self.told.insert((usize::MAX, format!("{name}.{port}"))) {
-                self.say(
-                    Finding::error(work.place, format!("{name}.{port} has {same} works"))
-                        .cure("make them one"),
-                );
+    }
+
+    /// Refuses two works at one port.
+    fn ports(&mut self, attachment: &Attachment) {
+        let mut works: HashMap<&str, (usize, Place)> = HashMap::new();
+        for work in &attachment.work {
+            if let Some(port) = &work.port {
+                works.entry(port).or_insert((0, work.place)).0 += 1;
             }
+        }
+        let several = works.into_iter().filter(|(_, (same, _))| *same > 1);
+        let mut several: Vec<_> = several.collect();
+        several.sort_unstable_by_key(|(_, (_, place))| (place.line, place.column));
+        for (port, (same, place)) in several {
+            let what = format!("{}.{port} has {same} works", attachment.name);
+            self.say(Finding::error(place, what).cure("make them one"));
         }
     }
 
@@ -230,7 +249,7 @@ impl<'p> Maker<'p> {
             return self.too_many(work.place, Timing::MOST_JOBS, "jobs");
         }
         let instance = &self.plan.instance[at];
-        let own = accepts(set_of(instance, self.resources), self.resources);
+        let own = self.lookup.accepts(instance);
         let inherited = parent.and_then(|(parent, _)| self.jobs[parent].priority);
         let priority = match own {
             Accepts::Declared(priority) => Some(priority),
@@ -238,11 +257,7 @@ impl<'p> Maker<'p> {
             Accepts::Ordinary(priority) => priority,
         };
         let node = instance.node.as_deref().unwrap_or_default();
-        let node = self
-            .nodes
-            .iter()
-            .position(|&known| known == node)
-            .unwrap_or_default();
+        let node = self.node_at.get(node).copied().unwrap_or_default();
         let deadline = work.deadline.map_or(period, |deadline| deadline.0);
         // A call on the same node at the caller's priority is a part of the caller.
         let part_of = parent.filter(|&(parent, is_call)| {
@@ -297,54 +312,60 @@ impl<'p> Maker<'p> {
         this: usize,
         period: Nanos,
     ) {
-        let is_called = work.port.as_deref().is_some_and(|port| {
-            // Ports that nobody is connected to as events are facets, or not reached at all.
-            !self
-                .plan
-                .connection
-                .iter()
-                .flat_map(|one| &one.internal_endpoint)
-                .any(|end| {
-                    end.kind == PortKind::EventConsumer
-                        && end.port_name == port
-                        && end.instance.id == instance.id.0
-                })
-        });
-        let connected = self.uses[at].clone();
+        for &(port, is_event) in &*self.used(at, instance, work) {
+            for (connection, to) in self.leads.get(&(at, port)).cloned().unwrap_or_default() {
+                self.step(connection, to, this, !is_event, period);
+            }
+        }
+    }
+
+    /// Returns the ports that a work uses, and whether they are sources of events. What it says is checked the first time.
+    fn used(&mut self, at: usize, instance: &'p Instance, work: &'p Work) -> Rc<[(&'p str, bool)]> {
+        if let Some(known) = self.used.get(&std::ptr::from_ref(work)) {
+            return Rc::clone(known);
+        }
+        // Ports that nobody is connected to as events are facets, or not reached at all.
+        let is_called =
+            (work.port.as_deref()).is_some_and(|port| !self.sinks.contains(&(at, port)));
+        let mut used = Vec::new();
+        let mut wrong = Vec::new();
         for (said, is_event) in [(&work.emits, true), (&work.calls, false)] {
-            let of_kind = connected
-                .iter()
-                .filter(|(_, kind)| kind.is_event() == is_event);
-            let ports: Vec<&'p str> = match said.as_slice() {
-                [] if is_called => Vec::new(),
-                [] => of_kind.map(|(port, _)| *port).collect(),
-                [none] if none == "none" => Vec::new(),
+            let of_kind = self.uses[at].iter();
+            let of_kind = of_kind.filter(|(_, kind)| kind.is_event() == is_event);
+            let known: Vec<&'p str> = of_kind.map(|(port, _)| *port).collect();
+            match said.as_slice() {
+                [] if is_called => {}
+                [] => used.extend(known.into_iter().map(|port| (port, is_event))),
+                [none] if none == "none" => {}
                 listed => {
-                    let known: Vec<&'p str> = of_kind.map(|(port, _)| *port).collect();
-                    for port in listed.iter().filter(|port| !known.contains(&&***port)) {
-                        let kind = if is_event {
-                            "a connected source of events"
-                        } else {
-                            "a connected receptacle"
-                        };
-                        let what =
-                            format!("{:?} has no port {port:?} that is {kind}", instance.name);
-                        self.say(
-                            Finding::error(work.place, what).cure(format!("it has {known:?}")),
-                        );
+                    let by_name: HashSet<&'p str> = known.iter().copied().collect();
+                    for port in listed {
+                        match by_name.get(port.as_str()) {
+                            Some(port) => used.push((*port, is_event)),
+                            None => wrong.push((port, is_event)),
+                        }
                     }
-                    let listed = listed
-                        .iter()
-                        .filter_map(|port| known.iter().find(|known| *known == port));
-                    listed.copied().collect()
-                }
-            };
-            for port in ports {
-                for (connection, to) in self.leads.get(&(at, port)).cloned().unwrap_or_default() {
-                    self.step(connection, to, this, !is_event, period);
                 }
             }
         }
+        for (port, is_event) in wrong {
+            let kind = if is_event {
+                "a connected source of events"
+            } else {
+                "a connected receptacle"
+            };
+            let of_kind = self.uses[at].iter();
+            let of_kind = of_kind.filter(|(_, kind)| kind.is_event() == is_event);
+            let cure = format!("it has {}", listed(of_kind.map(|(port, _)| *port)));
+            let what = format!("{:?} has no port {port:?} that is {kind}", instance.name);
+            self.say(Finding::error(work.place, what).cure(cure));
+        }
+        // Without a provider there is no connection to count, and nothing to follow.
+        let leads = |port: &str| self.leads.get(&(at, port)).is_some_and(|to| !to.is_empty());
+        used.retain(|(port, _)| leads(port));
+        let used: Rc<[(&'p str, bool)]> = used.into();
+        self.used.insert(work, Rc::clone(&used));
+        used
     }
 
     /// Goes over one connection.
@@ -377,7 +398,7 @@ impl<'p> Maker<'p> {
             }
             return;
         }
-        let attachment = self.resources.attachment(&target.name);
+        let attachment = self.lookup.attachment(&target.name);
         let work = attachment.and_then(|one| {
             Some((
                 one,
@@ -404,11 +425,7 @@ impl<'p> Maker<'p> {
             return;
         };
         let crosses = self.nodes.get(self.jobs[from].node).copied() != target.node.as_deref();
-        let said = self
-            .resources
-            .connection
-            .iter()
-            .find(|timing| timing.name == connection.name);
+        let said = self.lookup.connection(&connection.name);
         if crosses
             && said.is_none()
             && self
@@ -435,7 +452,7 @@ impl<'p> Maker<'p> {
     fn constraints(&mut self) {
         let mut findings = Vec::new();
         for (at, instance) in self.plan.instance.iter().enumerate() {
-            let Some(attachment) = self.resources.attachment(&instance.name) else {
+            let Some(attachment) = self.lookup.attachment(&instance.name) else {
                 continue;
             };
             for work in &attachment.work {

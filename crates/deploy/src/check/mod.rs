@@ -2,6 +2,7 @@
 
 mod assign;
 mod jobs;
+mod lookup;
 mod pairs;
 mod policies;
 mod ports;
@@ -14,6 +15,7 @@ use crate::model::plan::Plan;
 use crate::model::rtcad::ServerResources;
 
 pub use assign::{Assigned, assign};
+pub use lookup::Lookup;
 pub use policies::set_of;
 pub use ports::{ComponentType, Components, Port, type_of};
 pub use timing::{Chain, Timing};
@@ -82,4 +84,80 @@ pub fn check(input: &Input<'_>) -> Report {
     }
     findings.sort_by_key(|finding| finding.severity);
     Report { findings, timing }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use super::*;
+    use crate::{Document, Format, Limits, search};
+
+    /// A plan of pairs, a source and what it pushes to and calls, each with a policy set, a delay and work of its own.
+    fn documents(pairs: usize) -> (Plan, ServerResources) {
+        let mut plan = "[[implementation]]\nname = \"I\"\n".to_owned();
+        let mut resources = "document = \"ServerResources\"\n".to_owned();
+        for at in 0..pairs {
+            for (end, node) in [("from", "a"), ("to", "b")] {
+                let _ = writeln!(
+                    plan,
+                    "[[instance]]\nname = \"{end}{at}\"\nnode = \"{node}\"\nimplementation = \"I\""
+                );
+            }
+            let _ = writeln!(
+                plan,
+                "[[connection]]\nname = \"event{at}\"\nEventPublisher = \"from{at}.out\"\nEventConsumer = \"to{at}.in\"\n\
+                 [[connection]]\nname = \"call{at}\"\nSimplexReceptacle = \"from{at}.uses\"\nFacet = \"to{at}.has\""
+            );
+            let _ = writeln!(
+                resources,
+                "[[orbConfigs.policySet]]\nid = \"set{at}\"\n\
+                 priorityModel = {{ server_priority = 10, priority_model = \"SERVER_DECLARED\" }}\n\
+                 [[instance]]\nname = \"from{at}\"\npolicySet = \"set{at}\"\nreceptaclePolicy = \"set{at}\"\n\
+                 work = [{{ wcet = \"1 us\", period = \"1 s\", emits = [\"out\"], calls = [\"uses\"] }}]\n\
+                 [[instance]]\nname = \"to{at}\"\npolicySet = \"set{at}\"\n\
+                 work = [{{ port = \"in\", wcet = \"1 us\" }}, {{ port = \"has\", wcet = \"1 us\" }}]\n\
+                 [[connection]]\nname = \"event{at}\"\ndelay = \"1 us\"\n\
+                 [[connection]]\nname = \"call{at}\"\ndelay = \"1 us\""
+            );
+        }
+        let read = |text: &str| Document::read(text, Format::Toml, &Limits::default()).unwrap();
+        (
+            read(&plan).into_plan().unwrap(),
+            read(&resources).into_resources().unwrap(),
+        )
+    }
+
+    /// Returns how many items searches compare while a plan is checked and its priorities are chosen.
+    fn compared(pairs: usize) -> usize {
+        let (plan, resources) = documents(pairs);
+        let before = search::compared();
+        let report = check(&Input {
+            plan: &plan,
+            resources: Some(&resources),
+            domain: None,
+            components: None,
+        });
+        assert!(report.is_good(), "{:?}", report.findings.first());
+        assert_eq!(report.timing.unwrap().chains.len(), 3 * pairs);
+        assign(&plan, &resources).unwrap();
+        search::compared() - before
+    }
+
+    #[test]
+    fn searches_grow_as_documents_do() {
+        let (small, large) = (compared(10), compared(100));
+        assert!(
+            large <= 10 * small,
+            "ten times the document compares {large} items, and not {small}"
+        );
+        let (plan, resources) = documents(20);
+        let before = search::compared();
+        let found = |instance| resources.attachment(instance).is_some();
+        assert!(
+            plan.instance.iter().all(|one| found(&one.name)),
+            "what is counted"
+        );
+        assert_eq!(search::compared() - before, 40 * 41 / 2);
+    }
 }

@@ -1,7 +1,8 @@
 //! Policies of a document of real-time resources: each set makes sense, and both ends of a connection go together.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use super::lookup::{Accepts, Lookup};
 use super::pairs::too_many_pairs;
 use crate::finding::{Finding, Place, Severity, Source, listed};
 use crate::model::plan::{Instance, Plan};
@@ -33,7 +34,8 @@ pub(super) fn check(plan: &Plan, resources: &ServerResources) -> Vec<Finding> {
     findings.chain(in_plan).collect()
 }
 
-/// Returns the policy set of an instance: that of its attachment, else that of its deployed resource.
+/// Returns the policy set of an instance: that of its attachment, else that of its deployed resource. Linear in the
+/// document; [`Lookup::set_of`] finds many.
 pub fn set_of<'r>(instance: &Instance, resources: &'r ServerResources) -> Option<&'r PolicySet> {
     let attached = resources
         .attachment(&instance.name)
@@ -45,7 +47,7 @@ pub fn set_of<'r>(instance: &Instance, resources: &'r ServerResources) -> Option
 }
 
 /// The policy set that a plan itself names, as CIAO's plans do.
-fn deployed_policy(instance: &Instance) -> Option<(&str, Place)> {
+pub(super) fn deployed_policy(instance: &Instance) -> Option<(&str, Place)> {
     let properties = instance
         .deployed_resource
         .iter()
@@ -56,55 +58,32 @@ fn deployed_policy(instance: &Instance) -> Option<(&str, Place)> {
     Some((found.value.as_text()?, found.place))
 }
 
-/// Priorities at which an instance accepts requests.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Accepts {
-    /// One of its own, whatever the client's.
-    Declared(i16),
-    /// The client's; with lanes, those only.
-    Propagated {
-        default: i16,
-        lanes: Option<Vec<i16>>,
-    },
-    /// No priority: an ordinary server.
-    Ordinary(Option<i16>),
+/// Priorities that a finding names at most.
+const MOST_NAMED: usize = 10;
+
+/// The first priorities of lanes, for a finding.
+fn named(lanes: &BTreeSet<i16>) -> String {
+    let first: Vec<String> = lanes.iter().take(MOST_NAMED).map(i16::to_string).collect();
+    let rest = match lanes.len().checked_sub(MOST_NAMED) {
+        None | Some(0) => String::new(),
+        Some(more) => format!(" and {more} more"),
+    };
+    format!("[{}]{rest}", first.join(", "))
 }
 
-/// Returns the priorities of a policy set.
-pub(super) fn accepts(set: Option<&PolicySet>, resources: &ServerResources) -> Accepts {
-    let pools = resources
-        .orb_configs
-        .as_ref()
-        .and_then(|configs| configs.resources.as_ref());
-    let pool = set.and_then(|set| set.threadpool.as_ref());
-    let lanes = pool.zip(pools).and_then(|(to, pools)| {
-        let found = pools
-            .threadpool_with_lanes
-            .iter()
-            .find(|pool| pool.id.0 == to.id)?;
-        Some(found.lane.iter().map(|lane| lane.priority.0).collect())
-    });
-    match set.and_then(|set| set.priority_model.as_ref()) {
-        Some(model) if model.priority_model == PriorityModelKind::ServerDeclared => {
-            Accepts::Declared(model.server_priority.0)
-        }
-        Some(model) => Accepts::Propagated {
-            default: model.server_priority.0,
-            lanes,
-        },
-        None => {
-            let plain = pool
-                .zip(pools)
-                .and_then(|(to, pools)| pools.threadpool.iter().find(|pool| pool.id.0 == to.id));
-            Accepts::Ordinary(plain.map(|pool| pool.default_priority.0))
-        }
-    }
+/// Bands of priorities by their low ends. Those that overlap are one.
+type Bands = BTreeMap<i16, i16>;
+
+fn is_in(bands: &Bands, priority: i16) -> bool {
+    let last = bands.range(..=priority).next_back();
+    last.is_some_and(|(_, high)| *high >= priority)
 }
 
 struct Checked<'c> {
     pools: HashMap<&'c str, &'c Threadpool>,
-    laned: HashMap<&'c str, &'c ThreadpoolWithLanes>,
-    bands: HashMap<&'c str, &'c ConnectionBands>,
+    /// Priorities of lanes, by pool.
+    laned: HashMap<&'c str, BTreeSet<i16>>,
+    bands: HashMap<&'c str, (&'c ConnectionBands, Bands)>,
     sets: HashMap<&'c str, &'c PolicySet>,
     findings: Vec<Finding>,
     /// Those whose places are in the plan.
@@ -145,7 +124,8 @@ impl<'c> Checked<'c> {
             }
             for pool in &resources.threadpool_with_lanes {
                 declare(&pool.id.0, pool.place, &mut checked.findings);
-                checked.laned.insert(&pool.id.0, pool);
+                let lanes = pool.lane.iter().map(|lane| lane.priority.0).collect();
+                checked.laned.insert(&pool.id.0, lanes);
                 checked.lanes(pool);
                 checked.buffering(
                     &pool.id.0,
@@ -156,8 +136,8 @@ impl<'c> Checked<'c> {
             }
             for bands in &resources.connection_bands {
                 declare(&bands.id.0, bands.place, &mut checked.findings);
-                checked.bands.insert(&bands.id.0, bands);
-                checked.banded(bands);
+                let found = checked.banded(bands);
+                checked.bands.insert(&bands.id.0, (bands, found));
             }
         }
         for set in &configs.policy_set {
@@ -223,7 +203,7 @@ impl<'c> Checked<'c> {
         }
     }
 
-    fn banded(&mut self, bands: &ConnectionBands) {
+    fn banded(&mut self, bands: &ConnectionBands) -> Bands {
         if bands.band.is_empty() {
             self.wrong(
                 bands.place,
@@ -231,7 +211,7 @@ impl<'c> Checked<'c> {
                 "give it one",
             );
         }
-        let mut taken: BTreeMap<i16, i16> = BTreeMap::new();
+        let mut taken = Bands::new();
         for band in &bands.band {
             let (low, high) = (band.low.0, band.high.0);
             if low > high {
@@ -240,17 +220,23 @@ impl<'c> Checked<'c> {
                     format!("a band from {low} to {high} is empty"),
                     "exchange low and high",
                 );
-            } else if let Some((other, end)) = taken
-                .range(..=high)
-                .next_back()
+                continue;
+            }
+            let before = taken.range(..=high).next_back();
+            match before
                 .filter(|(_, end)| **end >= low)
+                .map(|(other, end)| (*other, *end))
             {
-                let what = format!("bands {low} to {high} and {other} to {end} overlap");
-                self.wrong(band.place, what, "a priority has one connection");
-            } else {
-                taken.insert(low, high);
+                None => drop(taken.insert(low, high)),
+                Some((other, end)) => {
+                    let what = format!("bands {low} to {high} and {other} to {end} overlap");
+                    self.wrong(band.place, what, "a priority has one connection");
+                    taken.remove(&other);
+                    taken.insert(low.min(other), high.max(end));
+                }
             }
         }
+        taken
     }
 
     fn set(&mut self, set: &PolicySet) {
@@ -268,19 +254,26 @@ impl<'c> Checked<'c> {
                 "declare it in resources",
             );
         }
-        let lanes = pool
-            .and_then(|to| self.laned.get(&*to.id))
-            .map(|pool| pool.lane.iter().map(|lane| lane.priority.0));
-        let lanes: Option<Vec<i16>> = lanes.map(Iterator::collect);
+        // Taken out, as what is wrong is told meanwhile.
+        let laned = std::mem::take(&mut self.laned);
+        let lanes = pool.and_then(|to| laned.get(&*to.id));
+        self.priorities(set, lanes);
+        self.laned = laned;
+    }
+
+    /// Checks the priorities of a set beside its lanes and bands.
+    fn priorities(&mut self, set: &PolicySet, lanes: Option<&BTreeSet<i16>>) {
+        let id = &set.id.0;
         let model = set.priority_model.as_ref();
         let declared =
             model.filter(|model| model.priority_model == PriorityModelKind::ServerDeclared);
-        if let (Some(model), Some(lanes)) = (declared, &lanes)
+        if let (Some(model), Some(lanes)) = (declared, lanes)
             && !lanes.contains(&model.server_priority.0)
         {
             let what = format!(
-                "policy set {id:?} declares priority {}, and its pool has no lane of it, only {lanes:?}",
-                model.server_priority.0
+                "policy set {id:?} declares priority {}, and its pool has no lane of it, only {}",
+                model.server_priority.0,
+                named(lanes)
             );
             self.wrong(
                 model.place,
@@ -299,7 +292,7 @@ impl<'c> Checked<'c> {
         let Some(to) = &set.priority_banded_connection else {
             return;
         };
-        let Some(bands) = self.bands.get(&*to.id) else {
+        let Some((_, bands)) = self.bands.get(&*to.id) else {
             self.wrong(
                 to.place,
                 format!(
@@ -310,17 +303,13 @@ impl<'c> Checked<'c> {
             );
             return;
         };
-        let inside = |priority: i16| {
-            bands
-                .band
-                .iter()
-                .any(|band| (band.low.0..=band.high.0).contains(&priority))
+        let asked: Vec<i16> = match declared {
+            Some(model) => vec![model.server_priority.0],
+            None => lanes.into_iter().flatten().copied().collect(),
         };
-        let asked: Vec<i16> = match (declared, lanes) {
-            (Some(model), _) => vec![model.server_priority.0],
-            (None, lanes) => lanes.unwrap_or_default(),
-        };
-        for priority in asked.into_iter().filter(|&priority| !inside(priority)) {
+        let outside = asked.into_iter().filter(|&one| !is_in(bands, one));
+        let outside: Vec<i16> = outside.take(MOST_NAMED).collect();
+        for priority in outside {
             let what = format!(
                 "priority {priority} of policy set {id:?} is in no band of {:?}",
                 to.id
@@ -407,10 +396,11 @@ impl<'c> Checked<'c> {
     fn connections(&mut self, plan: &Plan, resources: &ServerResources) {
         let instances: HashMap<&str, &Instance> =
             plan.instance.iter().map(|one| (&*one.id.0, one)).collect();
+        let lookup = Lookup::of(resources);
         let of = |id: &str| {
             instances
                 .get(id)
-                .map(|instance| (*instance, accepts(set_of(instance, resources), resources)))
+                .map(|instance| (*instance, lookup.accepts(instance)))
         };
         for connection in plan.connection.iter().filter(|one| !too_many_pairs(one)) {
             let (mut no_lane, mut no_band) = (false, false);
@@ -443,10 +433,12 @@ impl<'c> Checked<'c> {
                     && !std::mem::replace(&mut no_lane, true)
                 {
                     let what = format!(
-                        "{:?} calls {:?} at priority {priority}, which takes the caller's priority and has lanes {lanes:?} only",
-                        client.name, server.name
+                        "{:?} calls {:?} at priority {priority}, which takes the caller's priority and has lanes {} only",
+                        client.name,
+                        server.name,
+                        named(lanes)
                     );
-                    let place = resources
+                    let place = lookup
                         .attachment(&server.name)
                         .map(|attachment| attachment.place)
                         .unwrap_or_default();
@@ -456,11 +448,11 @@ impl<'c> Checked<'c> {
                         "add a lane of that priority, or let the server declare its own",
                     );
                 }
-                let bands = resources
+                let bands = lookup
                     .attachment(&client.name)
                     .and_then(|attachment| attachment.receptacle_policy.as_ref());
                 let bands = bands.and_then(|to| {
-                    resources
+                    lookup
                         .policy_set(&to.id)?
                         .priority_banded_connection
                         .as_ref()
@@ -470,18 +462,16 @@ impl<'c> Checked<'c> {
                     Accepts::Declared(priority) => Some(priority),
                     _ => own,
                 };
-                if let (Some(bands), Some(priority)) = (bands, asked)
-                    && !bands
-                        .band
-                        .iter()
-                        .any(|band| (band.low.0..=band.high.0).contains(&priority))
+                if let (Some((bands, all)), Some(priority)) = (bands, asked)
+                    && !is_in(all, priority)
                     && !std::mem::replace(&mut no_band, true)
                 {
                     let what = format!(
                         "{:?} calls {:?} at priority {priority}, which is in no band of {:?}",
                         client.name, server.name, bands.id.0
                     );
-                    self.wrong(bands.place, what, "add a band that holds it");
+                    let place = bands.place;
+                    self.wrong(place, what, "add a band that holds it");
                 }
             }
         }

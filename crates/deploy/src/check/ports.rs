@@ -44,10 +44,11 @@ pub(super) fn check(plan: &Plan, components: &Components) -> Vec<Finding> {
         .iter()
         .map(|it| (&*it.id.0, it))
         .collect();
+    let factories = factories(components);
     let mut types: HashMap<&str, (&Instance, &ComponentType)> = HashMap::new();
     for instance in &plan.instance {
         let implementation = implementations.get(&*instance.implementation.id);
-        match implementation.map_or(Ok(None), |it| type_of(it, components)) {
+        match implementation.map_or(Ok(None), |it| type_among(it, components, &factories)) {
             Err(finding) => findings.push(finding),
             Ok(Some((name, found))) => {
                 types.insert(&instance.id.0, (instance, found));
@@ -118,13 +119,36 @@ pub(super) fn check(plan: &Plan, components: &Components) -> Vec<Finding> {
 
 type Found<'c> = Option<(&'c str, &'c ComponentType)>;
 
-/// Returns the component type of an implementation with its scoped name; `None` if the plan does not tell.
+/// Returns the component type of an implementation with its scoped name; `None` if the plan does not tell. Linear in the
+/// number of components.
 ///
 /// # Errors
 /// The type that the plan names is none of `components`.
 pub fn type_of<'c>(
     implementation: &Implementation,
     components: &'c Components,
+) -> Result<Found<'c>, Finding> {
+    type_among(implementation, components, &factories(components))
+}
+
+/// Components by the name that their entry points hold; none where that may be one of several.
+type Factories<'c> = HashMap<String, Found<'c>>;
+
+fn factories(components: &Components) -> Factories<'_> {
+    let mut all = Factories::new();
+    for (name, found) in components {
+        let known = all.entry(name.replace("::", "_"));
+        known
+            .and_modify(|known| *known = None)
+            .or_insert(Some((name, found)));
+    }
+    all
+}
+
+fn type_among<'c>(
+    implementation: &Implementation,
+    components: &'c Components,
+    factories: &Factories<'c>,
 ) -> Result<Found<'c>, Finding> {
     let said = |name: &str| {
         let found = implementation
@@ -154,13 +178,7 @@ pub fn type_of<'c>(
     let flat = factory
         .strip_prefix("create_")
         .and_then(|rest| rest.strip_suffix("_Impl"));
-    let mut found = components
-        .iter()
-        .filter(|(name, _)| Some(&*name.replace("::", "_")) == flat);
-    Ok(match (found.next(), found.next()) {
-        (Some((name, found)), None) => Some((name, found)),
-        _ => None,
-    })
+    Ok(flat.and_then(|flat| *factories.get(flat)?))
 }
 
 fn attributes(instance: &Instance, type_name: &str, found: &ComponentType) -> Vec<Finding> {

@@ -180,13 +180,16 @@ impl Segment {
     fn of(at: usize, all: &[Job<'_>], shape: &Shape) -> Segment {
         let node = all[at].node;
         let mut before = vec![false; all.len()];
+        let mut is_part = vec![false; all.len()];
         let mut parts = vec![at];
+        is_part[at] = true;
         let mut above = all[at].parent;
         let (mut top, mut is_here) = (at, true);
         while let Some(parent) = above {
             is_here = is_here && all[parent].node == node;
             if is_here {
                 parts.push(parent);
+                is_part[parent] = true;
                 top = parent;
             }
             before[parent] = true;
@@ -198,11 +201,14 @@ impl Segment {
                 .iter()
                 .filter(|&&child| all[child].is_call)
             {
-                if parts.contains(&child) || before[child] {
+                if is_part[child] || before[child] {
                     continue;
                 }
                 match all[child].node == node {
-                    true => parts.push(child),
+                    true => {
+                        is_part[child] = true;
+                        parts.push(child);
+                    }
                     false => elsewhere.push(child),
                 }
             }
@@ -215,6 +221,8 @@ impl Segment {
         {
             shape.below(child, &mut later);
         }
+        let mut is_later = vec![false; all.len()];
+        later.iter().for_each(|&job| is_later[job] = true);
         let priority = parts.iter().map(|&part| all[part].priority).min().flatten();
         let priority = if parts.iter().any(|&part| all[part].priority.is_none()) {
             None
@@ -226,8 +234,8 @@ impl Segment {
                 && all[other].node == node
                 && all[other].priority >= priority
                 && !before[other]
-                && !parts.contains(&other)
-                && !later.contains(&other)
+                && !is_part[other]
+                && !is_later[other]
         };
         Segment {
             top,

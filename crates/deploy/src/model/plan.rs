@@ -9,6 +9,7 @@ use super::basic::{
 use super::value::Any;
 use crate::described::{Id, Ref, described, spelled};
 use crate::finding::{Error, Finding, Place};
+use crate::search::{find, position};
 
 described! {
     /// An implementation: artifacts and how they are run (`Deployment::MonolithicDeploymentDescription`).
@@ -269,30 +270,23 @@ impl Plan {
     /// Returns the index of the instance of an id: the number that `PlanSubcomponentPortEndpoint::instanceRef` holds.
     /// Linear in the number of instances.
     pub fn instance_at(&self, to: &Ref) -> Option<usize> {
-        self.instance
-            .iter()
-            .position(|instance| instance.id.0 == to.id)
+        position(&self.instance, |one| one.id.0 == to.id)
     }
 
     /// Returns the index of the implementation of an id. Linear in their number.
     pub fn implementation_at(&self, to: &Ref) -> Option<usize> {
-        self.implementation
-            .iter()
-            .position(|implementation| implementation.id.0 == to.id)
+        position(&self.implementation, |one| one.id.0 == to.id)
     }
 
     /// Returns the index of the artifact of an id. Linear in their number.
     pub fn artifact_at(&self, to: &Ref) -> Option<usize> {
-        self.artifact
-            .iter()
-            .position(|artifact| artifact.id.0 == to.id)
+        position(&self.artifact, |one| one.id.0 == to.id)
     }
 
-    /// Returns the instance of a name or an id.
+    /// Returns the instance of a name or an id. Linear in their number.
     pub fn instance_named(&self, name: &str) -> Option<&Instance> {
-        let instances = || self.instance.iter();
-        let by_name = instances().find(|instance| instance.name == name);
-        by_name.or_else(|| instances().find(|instance| instance.id.0 == name))
+        let by_name = find(&self.instance, |instance| instance.name == name);
+        by_name.or_else(|| find(&self.instance, |instance| instance.id.0 == name))
     }
 
     /// Returns the names of all nodes in the order in which the plan uses them.

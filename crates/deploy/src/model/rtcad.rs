@@ -6,6 +6,7 @@ use oxorb_sched::time::{self, MICROSECOND, MILLISECOND, Nanos, SECOND};
 use crate::described::{Id, Item, Ref, clip, described, plain, spelled};
 use crate::element::Element;
 use crate::finding::{Error, Place};
+use crate::search::find;
 
 /// A CORBA priority, 0 to 32767.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -359,16 +360,13 @@ described! {
 }
 
 impl ServerResources {
-    /// Returns the policy set of an id.
+    /// Returns the policy set of an id. Linear in the number of sets; [`Lookup`](crate::check::Lookup) finds many.
     pub fn policy_set(&self, id: &str) -> Option<&PolicySet> {
-        let configs = self.orb_configs.as_ref()?;
-        configs.policy_set.iter().find(|set| set.id.0 == id)
+        find(&self.orb_configs.as_ref()?.policy_set, |set| set.id.0 == id)
     }
 
-    /// Returns the attachment of an instance.
+    /// Returns the attachment of an instance. Linear in their number; [`Lookup`](crate::check::Lookup) finds many.
     pub fn attachment(&self, instance: &str) -> Option<&Attachment> {
-        self.instance
-            .iter()
-            .find(|attachment| attachment.name == instance)
+        find(&self.instance, |attachment| attachment.name == instance)
     }
 }

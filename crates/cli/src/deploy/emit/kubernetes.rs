@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use oxorb_deploy::check::Lookup;
 use oxorb_deploy::{Document, Format, Process};
 use serde_json::{Value, json};
 
@@ -41,6 +42,7 @@ pub(super) fn run(args: &Args) -> Done {
         "data": {"plan.toml": text},
     })];
     let mut names = HashSet::new();
+    let lookup = loaded.lookup();
     for process in &loaded.processes {
         let name = object(&loaded, process);
         if !names.insert(name.clone()) {
@@ -49,7 +51,7 @@ pub(super) fn run(args: &Args) -> Done {
                 process.name, process.node
             )));
         }
-        items.push(deployment(args, &loaded, process)?);
+        items.push(deployment(args, &loaded, process, lookup.as_ref())?);
     }
     print_json(&json!({"apiVersion": "v1", "kind": "List", "items": items}))
 }
@@ -87,7 +89,12 @@ fn labels(loaded: &Loaded, process: Option<&Process>) -> Value {
     labels
 }
 
-fn deployment(args: &Args, loaded: &Loaded, process: &Process) -> Result<Value, Failed> {
+fn deployment(
+    args: &Args,
+    loaded: &Loaded,
+    process: &Process,
+    resources: Option<&Lookup<'_>>,
+) -> Result<Value, Failed> {
     let words = args.what.words("/etc/oxorb/plan.toml", process)?;
     let mut container = json!({
         "name": short(&slug(&process.name)),
@@ -95,10 +102,10 @@ fn deployment(args: &Args, loaded: &Loaded, process: &Process) -> Result<Value, 
         "command": words,
         "volumeMounts": [{"name": "plan", "mountPath": "/etc/oxorb", "readOnly": true}],
     });
-    if loaded.is_real_time(process) {
+    if loaded.is_real_time(process, resources) {
         // SCHED_FIFO, and memory that stays. Whole processors, the same as request and as limit, are exclusive ones.
         container["securityContext"] = json!({"capabilities": {"add": ["SYS_NICE", "IPC_LOCK"]}});
-        let processors = loaded.processors(process)?.len().max(1);
+        let processors = loaded.processors(process, resources)?.len().max(1);
         let resources = json!({"cpu": processors.to_string(), "memory": args.memory});
         container["resources"] = json!({"requests": resources, "limits": resources});
     } else {

@@ -5,7 +5,7 @@ mod systemd;
 
 use std::path::PathBuf;
 
-use oxorb_deploy::check::set_of;
+use oxorb_deploy::check::Lookup;
 use oxorb_deploy::plan::Plan;
 use oxorb_deploy::rtcad::ServerResources;
 use oxorb_deploy::{Process, processes};
@@ -149,19 +149,28 @@ impl What {
 }
 
 impl Loaded {
+    /// Returns the real-time resources by name.
+    fn lookup(&self) -> Option<Lookup<'_>> {
+        self.resources.as_ref().map(Lookup::of)
+    }
+
     /// Reports whether instances of a process have priorities.
-    fn is_real_time(&self, process: &Process) -> bool {
-        let Some(resources) = &self.resources else {
+    fn is_real_time(&self, process: &Process, resources: Option<&Lookup<'_>>) -> bool {
+        let Some(resources) = resources else {
             return false;
         };
-        let has_policy = |&at: &usize| set_of(&self.plan.instance[at], resources).is_some();
+        let has_policy = |&at: &usize| resources.set_of(&self.plan.instance[at]).is_some();
         process.instances.iter().any(has_policy)
     }
 
     /// Returns the processors of a process; empty: all.
-    fn processors(&self, process: &Process) -> Result<Vec<u16>, Failed> {
+    fn processors(
+        &self,
+        process: &Process,
+        resources: Option<&Lookup<'_>>,
+    ) -> Result<Vec<u16>, Failed> {
         let mut all = std::collections::BTreeSet::new();
-        let Some(resources) = &self.resources else {
+        let Some(resources) = resources else {
             return Ok(Vec::new());
         };
         for &at in &process.instances {

@@ -1,10 +1,12 @@
 //! Units of systemd.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use oxorb_deploy::Process;
+use oxorb_deploy::check::Lookup;
 
 use super::{Loaded, What, slug};
 use crate::output::{Done, Failed, because, print};
@@ -27,15 +29,23 @@ pub(super) fn run(args: &Args) -> Done {
     let loaded = args.what.load()?;
     let plan = std::path::absolute(&args.what.plan)?;
     let mut folders: Vec<PathBuf> = Vec::new();
+    let mut known = HashSet::new();
+    let lookup = loaded.lookup();
     for process in &loaded.processes {
         let folder = args.out.join(slug(&process.node));
-        if !folders.contains(&folder) {
+        if known.insert(folder.clone()) {
             std::fs::create_dir_all(&folder).map_err(|error| wrong(&folder, &error))?;
             write(&folder.join(target(&loaded)), &target_unit(&loaded))?;
             folders.push(folder.clone());
         }
         let words = args.what.words(&plan.display().to_string(), process)?;
-        let unit = service(&loaded, process, &words, args.user.as_deref())?;
+        let unit = service(
+            &loaded,
+            process,
+            lookup.as_ref(),
+            &words,
+            args.user.as_deref(),
+        )?;
         let name = format!("oxorb-{}-{}.service", loaded.name, slug(&process.name));
         write(&folder.join(name), &unit)?;
     }
@@ -67,6 +77,7 @@ fn target_unit(loaded: &Loaded) -> String {
 fn service(
     loaded: &Loaded,
     process: &Process,
+    resources: Option<&Lookup<'_>>,
     words: &[String],
     user: Option<&str>,
 ) -> Result<String, Failed> {
@@ -84,11 +95,11 @@ fn service(
     if let Some(user) = user {
         let _ = writeln!(unit, "User={}", escaped(user));
     }
-    if loaded.is_real_time(process) {
+    if loaded.is_real_time(process, resources) {
         // SCHED_FIFO without being root, and no page fault in between.
         unit.push_str("LimitRTPRIO=99\nLimitMEMLOCK=infinity\n");
     }
-    let processors = loaded.processors(process)?;
+    let processors = loaded.processors(process, resources)?;
     if !processors.is_empty() {
         let processors: Vec<String> = processors.iter().map(u16::to_string).collect();
         let _ = write!(

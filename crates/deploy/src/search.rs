@@ -1,0 +1,30 @@
+//! Searches through lists. Tests count what they compare, so that one within a loop over a document shows.
+
+/// Returns the index of the first item for which `is_it` holds. Linear.
+pub(crate) fn position<T>(items: &[T], is_it: impl Fn(&T) -> bool) -> Option<usize> {
+    let found = items.iter().position(is_it);
+    #[cfg(test)]
+    count(found.map_or(items.len(), |at| at + 1));
+    found
+}
+
+/// Returns the first item for which `is_it` holds. Linear.
+pub(crate) fn find<T>(items: &[T], is_it: impl Fn(&T) -> bool) -> Option<&T> {
+    position(items, is_it).map(|at| &items[at])
+}
+
+#[cfg(test)]
+thread_local! {
+    static COMPARED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+#[cfg(test)]
+fn count(items: usize) {
+    COMPARED.set(COMPARED.get() + items);
+}
+
+/// Returns how many items this thread has compared.
+#[cfg(test)]
+pub(crate) fn compared() -> usize {
+    COMPARED.get()
+}

@@ -14,7 +14,7 @@ use super::signature::{parameter_names, tuple};
 use crate::plan::Plan;
 
 impl<'m> Rust<'m> {
-    /// `impl AccountRef`: own calls and all inherited ones.
+    /// `impl AccountRef`: own calls and all inherited ones, but those of a base that it dereferences to.
     pub(super) fn client_methods(
         &self,
         scope: &Scope<'_>,
@@ -23,6 +23,16 @@ impl<'m> Rust<'m> {
     ) -> Result<TokenStream, Unmapped> {
         let name = ident(&self.names.item(def.id).reference);
         let mut stubs = TokenStream::new();
+        let untyped = self.untyped(scope, interface);
+        let shared = self.shared_base(interface);
+        let shared = shared.map_or(&[][..], |base| self.names.inherent(base));
+        let is_shared = |one: &Inherent| {
+            let same = |other: &Inherent| {
+                (other.owner, other.index, &other.method, &other.method_async)
+                    == (one.owner, one.index, &one.method, &one.method_async)
+            };
+            shared.iter().any(same)
+        };
         for owner in [def.id].into_iter().chain(self.model.all_bases(interface)) {
             let DefKind::Interface(declaring) = &self.model.def(owner).kind else {
                 continue;
@@ -36,9 +46,11 @@ impl<'m> Rust<'m> {
                 .filter(|one| one.owner == owner);
             for one in named {
                 let method = &methods[one.index];
-                stubs.extend(self.stub(scope, method, &one.method));
-                if !method.call.oneway {
-                    stubs.extend(self.stub_async(scope, method, one));
+                if !is_shared(one) {
+                    stubs.extend(self.stub(scope, method, &one.method, &untyped));
+                }
+                if !method.call.oneway && !is_shared(one) {
+                    stubs.extend(self.stub_async(scope, method, one, &untyped));
                 }
                 if let Some(name) = &one.sendc {
                     stubs.extend(self.stub_sendc(scope, method, name, &one.method_async));
@@ -54,27 +66,33 @@ impl<'m> Rust<'m> {
     }
 
     /// Calls and waits; for oneway operations, sends.
-    fn stub(&self, scope: &Scope<'_>, method: &Method<'_, 'm>, name: &str) -> TokenStream {
+    fn stub(
+        &self,
+        scope: &Scope<'_>,
+        method: &Method<'_, 'm>,
+        name: &str,
+        untyped: &TokenStream,
+    ) -> TokenStream {
         let (name, docs) = (ident(name), self.method_docs(method));
         let params = self.parameters(scope, method, None);
         let op = self.op(scope, method);
         let vars = self.vars(method);
         let args = self.arguments(scope, method, &vars, true);
         let (result, error) = (scope.std("Result"), self.error(scope, method));
-        let direct = self.direct(scope, method, &op);
+        let direct = self.direct(scope, method, &op, untyped);
         let (output, body) = if method.call.oneway {
-            (quote!(()), quote!(#direct self.0.send(&#op, #args)))
+            (quote!(()), quote!(#direct #untyped.send(&#op, #args)))
         } else if self.is_octets_only(method) {
             let r = &scope.runtime;
             (
                 quote!(#r::OctetSeq),
-                quote!(#direct self.0.invoke_octets(&#op, #args)),
+                quote!(#direct #untyped.invoke_octets(&#op, #args)),
             )
         } else if self.is_only(method, &Plan::InPlace) {
             let r = &scope.runtime;
             (
                 quote!(#r::Octets<'static>),
-                quote!(#direct self.0.invoke_octets_in_place(&#op, #args)),
+                quote!(#direct #untyped.invoke_octets_in_place(&#op, #args)),
             )
         } else {
             let results = self.reply(scope, method, &vars);
@@ -86,7 +104,7 @@ impl<'m> Rust<'m> {
                 true => quote!(invoke_in_place),
                 false => quote!(invoke),
             };
-            let call = quote!(#direct self.0.#invoke(&#op, #args, #results) #update);
+            let call = quote!(#direct #untyped.#invoke(&#op, #args, #results) #update);
             (output, call)
         };
         quote! {
@@ -101,6 +119,7 @@ impl<'m> Rust<'m> {
         scope: &Scope<'_>,
         method: &Method<'_, 'm>,
         names: &Inherent,
+        untyped: &TokenStream,
     ) -> TokenStream {
         let name = ident(&names.method_async);
         // rustdoc cannot link to raw names.
@@ -127,7 +146,7 @@ impl<'m> Rust<'m> {
         quote! {
             #docs
             pub fn #name(&self #(, #params)*) -> #r::AsyncReply<#output, #error> {
-                self.0.#invoke(&#op, #args, #results)
+                #untyped.#invoke(&#op, #args, #results)
             }
         }
     }

@@ -21,14 +21,15 @@ impl<'m> Rust<'m> {
         scope: &Scope<'_>,
         method: &Method<'_, 'm>,
         op: &TokenStream,
+        untyped: &TokenStream,
     ) -> TokenStream {
         if !self.may_be_direct(method) {
             return TokenStream::new();
         }
         let names = parameter_names(method);
         let local = |wish: &str| fresh(wish, names.iter().map(String::as_str));
-        let conditions = self.arguments_pass(scope, method, &names);
-        let near = quote!(self.0.is_near());
+        let conditions = self.arguments_pass(scope, method, &names, untyped);
+        let near = quote!(#untyped.is_near());
         let near = all_of([near].into_iter().chain(conditions));
         let (servant, done) = (local("servant"), local("done"));
         let item = self.names.item(method.owner);
@@ -60,7 +61,7 @@ impl<'m> Rust<'m> {
                 false => quote!(let _ = #call),
             };
             return quote! {
-                if #near && self.0.direct_oneway(&#op, |#servant: &dyn #interface| { #call; }) {
+                if #near && #untyped.direct_oneway(&#op, |#servant: &dyn #interface| { #call; }) {
                     return Ok(());
                 }
             };
@@ -80,7 +81,7 @@ impl<'m> Rust<'m> {
         };
         let update = self.update(method);
         quote! {
-            if #near && let Some(#done) = self.0.#function(&#op, |#servant: &dyn #interface| #call #checked) {
+            if #near && let Some(#done) = #untyped.#function(&#op, |#servant: &dyn #interface| #call #checked) {
                 return #done #update;
             }
         }
@@ -101,8 +102,9 @@ impl<'m> Rust<'m> {
         scope: &Scope<'_>,
         method: &Method<'_, 'm>,
         names: &[String],
+        untyped: &TokenStream,
     ) -> Vec<TokenStream> {
-        let orb = quote!(self.0.orb());
+        let orb = quote!(#untyped.orb());
         let conditions = method.call.args.iter().zip(names).map(|(arg, name)| {
             let name = ident(name);
             let place = match arg.direction {

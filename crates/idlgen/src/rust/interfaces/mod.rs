@@ -129,26 +129,52 @@ impl<'m> Rust<'m> {
             false => docs,
         };
         let (from, option) = (scope.std("From"), scope.std("Option"));
+        let shared = self.shared_base(interface);
+        let untyped = self.untyped(scope, interface);
+        let (holds, shares, made) = match shared {
+            None => (quote!(#r::Ref), None, quote!(Self(reference))),
+            Some(base) => {
+                let base = self.reference(scope, base);
+                let shares = quote! {
+                    impl ::core::ops::Deref for #name {
+                        type Target = #base;
+                        fn deref(&self) -> &#base { &self.0 }
+                    }
+                };
+                let made = quote!(Self(#r::Interface::from_ref(reference)));
+                (base, Some(shares), made)
+            }
+        };
         let bases = self.model.all_bases(interface);
         let bases = bases
             .iter()
             .filter(|base| self.is_remote(**base))
-            .map(|base| {
-                let base = self.reference(scope, *base);
+            .map(|id| {
+                let base = self.reference(scope, *id);
+                let of_base = match shared {
+                    None => quote!(#r::Interface::from_ref(derived.0)),
+                    Some(shared) if shared == *id => quote!(derived.0),
+                    Some(_) => quote!(#r::Interface::unchecked_narrow(&derived.0)),
+                };
                 quote! {
                     impl #from<#name> for #base {
-                        fn from(derived: #name) -> Self { #r::Interface::from_ref(derived.0) }
+                        fn from(derived: #name) -> Self { #of_base }
                     }
                 }
             });
+        let untyped = match shared {
+            None => quote!(&#untyped),
+            Some(_) => untyped,
+        };
         quote! {
             #docs
             #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-            pub struct #name(#r::Ref);
+            pub struct #name(#holds);
+            #shares
             impl #r::Interface for #name {
                 const REPOSITORY_ID: &'static str = #id;
-                fn from_ref(reference: #r::Ref) -> Self { Self(reference) }
-                fn reference(&self) -> &#r::Ref { &self.0 }
+                fn from_ref(reference: #r::Ref) -> Self { #made }
+                fn reference(&self) -> &#r::Ref { #untyped }
             }
             impl #r::Nilable for #name {
                 fn encode_nilable<'a>(
@@ -165,6 +191,23 @@ impl<'m> Rust<'m> {
                 fn passes(&self, orb: &#r::Orb) -> bool { #r::Passes::passes(&self.0, orb) }
             }
             #(#bases)*
+        }
+    }
+
+    /// The base whose reference a reference holds and dereferences to, so that the stubs of its operations exist once: the
+    /// one of the run time's with most operations.
+    pub(super) fn shared_base(&self, interface: &Interface) -> Option<DefId> {
+        let bases = self.model.all_bases(interface).into_iter();
+        let bases = bases.filter(|id| self.is_external(*id) && self.is_remote(*id));
+        bases.max_by_key(|id| self.names.inherent(*id).len())
+    }
+
+    /// The untyped reference within a reference.
+    pub(super) fn untyped(&self, scope: &Scope<'_>, interface: &Interface) -> TokenStream {
+        let r = &scope.runtime;
+        match self.shared_base(interface) {
+            None => quote!(self.0),
+            Some(_) => quote!(#r::Interface::reference(&self.0)),
         }
     }
 

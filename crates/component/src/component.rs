@@ -9,6 +9,7 @@ use oxorb_object::SystemException;
 
 use crate::attribute::Attribute;
 use crate::container::{Inner, InstallError};
+use crate::keys::Keyed;
 use crate::life::{Life, LifeCycle, LifeCycleError, Phase};
 use crate::port::Port;
 use crate::settings::Settings;
@@ -26,6 +27,7 @@ pub struct Component {
     attributes: OnceLock<Vec<Attribute>>,
     pub(crate) home: OnceLock<CcmHomeRef>,
     pub(crate) key: OnceLock<Link<PrimaryKeyBase>>,
+    pub(crate) keyed: OnceLock<Keyed>,
     own: OnceLock<ObjectRef>,
     /// All that was activated for it: the component and its facets and consumers.
     objects: Mutex<Vec<Ref>>,
@@ -42,6 +44,7 @@ impl Component {
             attributes: OnceLock::new(),
             home: OnceLock::new(),
             key: OnceLock::new(),
+            keyed: OnceLock::new(),
             own: OnceLock::new(),
             objects: Mutex::new(Vec::new()),
             life: Life::new(),
@@ -131,6 +134,11 @@ impl Component {
                 let _ = container.poa.deactivate(&ObjectRef::from_ref(object));
             }
             container.forget(self);
+        }
+        if let Some(keyed) = self.keyed.get()
+            && let Some(home) = keyed.home.upgrade()
+        {
+            home.keys.forget(&keyed.key, self);
         }
     }
 

@@ -70,6 +70,13 @@ impl ContainerBuilder {
         self
     }
 
+    /// Sets how many octets of CDR the primary key of a component has at most: 1,024 by default. A longer one is an
+    /// InvalidKey.
+    pub fn max_key_octets(mut self, most: usize) -> Self {
+        self.settings.max_key_octets = most;
+        self
+    }
+
     /// Sets how long pushing an event waits for each consumer, connecting included: 1 s by default.
     pub fn push_timeout(mut self, limit: Duration) -> Self {
         self.settings.push_timeout = limit;
@@ -195,7 +202,7 @@ impl Inner {
         self: &Arc<Self>,
         name: &str,
         executor: E,
-        prepare: impl FnOnce(&Component),
+        prepare: impl FnOnce(&Arc<Component>),
     ) -> Result<R, InstallError> {
         let component = Component::new(name.to_owned(), Arc::downgrade(self), self.settings);
         {
@@ -228,7 +235,8 @@ impl Inner {
         executor: H,
     ) -> Result<R, InstallError> {
         let ids = (R::REPOSITORY_ID, R::COMPONENT_ID);
-        let home = Arc::new(Home::new(name.to_owned(), ids, Arc::downgrade(self)));
+        let (container, settings) = (Arc::downgrade(self), self.settings);
+        let home = Arc::new(Home::new(name.to_owned(), ids, container, settings));
         let mut homes = self.homes.lock();
         if self.closed.load(Ordering::Acquire) {
             return Err(InstallError::Closed);

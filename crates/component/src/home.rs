@@ -3,19 +3,21 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use oxorb_cdr::TypeCode;
+use oxorb_cdr::{Link, TypeCode, Value};
 use oxorb_core::{Interface, ObjectRef, Servant};
-use oxorb_object::SystemException;
+use oxorb_object::{CompletionStatus, SystemException, minor};
 
 use crate::assembly::ComposedOf;
 use crate::attribute::Attribute;
 use crate::component::Component;
 use crate::container::{InstallError, WeakContainer};
+use crate::keys::{INVALID, KeyOctets, Keyed, Keys, PrimaryKey, Reserved};
 use crate::lock::Mutex;
 use crate::refusal::NO_DEFINITION;
+use crate::settings::Settings;
 use crate::{
-    CcmExceptionReason, CcmHome, CcmObjectRef, CreateFailure, LifeCycleError, RemoveFailure,
-    ccm_home,
+    CcmExceptionReason, CcmHome, CcmObjectRef, CreateFailure, DuplicateKeyValue, FinderFailure,
+    InvalidKey, LifeCycleError, RemoveFailure, UnknownKeyValue, ccm_home,
 };
 
 /// A home type that executors of type `H` implement. The IDL compiler implements it for the reference of each home:
@@ -35,9 +37,11 @@ pub struct Home {
     home_id: &'static str,
     component_id: &'static str,
     container: WeakContainer,
+    settings: Settings,
     own: OnceLock<ObjectRef>,
     attributes: Mutex<Vec<Attribute>>,
     created: AtomicU64,
+    pub(crate) keys: Keys,
 }
 
 impl Home {
@@ -45,15 +49,18 @@ impl Home {
         name: String,
         (home_id, component_id): (&'static str, &'static str),
         container: WeakContainer,
+        settings: Settings,
     ) -> Self {
         Home {
             name,
             home_id,
             component_id,
             container,
+            settings,
             own: OnceLock::new(),
             attributes: Mutex::default(),
             created: AtomicU64::new(0),
+            keys: Keys::default(),
         }
     }
 
@@ -120,17 +127,158 @@ impl Home {
         &self,
         executor: E,
     ) -> Result<Option<R>, X> {
+        Ok(Some(self.installed(executor, |_| ())?))
+    }
+
+    /// Makes a component with a key: `create` of a home with a primary key. `make` runs for keys that are free alone.
+    ///
+    /// # Errors
+    /// InvalidKey for null, for a key of a derived type, and for one above the container's `max_key_octets`;
+    /// DuplicateKeyValue; what `make` returns; as [`install`](Self::install).
+    pub fn create<R, E, K, X>(
+        self: &Arc<Self>,
+        key: &Link<K>,
+        make: impl FnOnce(&Value<K>) -> Result<E, X>,
+    ) -> Result<Option<R>, X>
+    where
+        R: ComposedOf<E>,
+        K: PrimaryKey,
+        X: From<CreateFailure> + From<DuplicateKeyValue> + From<InvalidKey>,
+    {
+        let (key, octets) = self.read(key)?;
+        let reserved = self.keys.reserve(octets).ok_or(DuplicateKeyValue {
+            reason: CcmExceptionReason::DuplicateKey as u32,
+        })?;
+        Ok(Some(self.keyed(&key, reserved, make(&key)?)?))
+    }
+
+    /// Installs a component with the key that a factory of the executor chose.
+    ///
+    /// # Errors
+    /// CreateFailure with the reason `DUPLICATE_KEY` if another component has the key, and as [`install`](Self::install).
+    pub fn install_with_key<R, E, K, X>(
+        self: &Arc<Self>,
+        key: &Value<K>,
+        executor: E,
+    ) -> Result<Option<R>, X>
+    where
+        R: ComposedOf<E>,
+        K: PrimaryKey,
+        X: From<CreateFailure>,
+    {
+        let octets = KeyOctets::of(key, self.settings.max_key_octets).map_err(|_| CLOSED)?;
+        let reserved = self.keys.reserve(octets).ok_or(CreateFailure {
+            reason: CcmExceptionReason::DuplicateKey as u32,
+        })?;
+        Ok(Some(self.keyed(key, reserved, executor)?))
+    }
+
+    /// Returns the component with a key: `find_by_primary_key`.
+    ///
+    /// # Errors
+    /// InvalidKey as [`create`](Self::create); UnknownKeyValue.
+    pub fn find<R, K, X>(&self, key: &Link<K>) -> Result<Option<R>, X>
+    where
+        R: Interface,
+        K: PrimaryKey,
+        X: From<UnknownKeyValue> + From<InvalidKey>,
+    {
+        let (_, octets) = self.read(key)?;
+        let found = self.keys.find(&octets).ok_or(UNKNOWN_KEY)?;
+        Ok(found.object().map(Interface::unchecked_narrow))
+    }
+
+    /// Returns the component with the key that a finder of the executor chose.
+    ///
+    /// # Errors
+    /// FinderFailure with the reason `OBJECT_NOT_FOUND` if there is none.
+    pub fn found<R, K, X>(&self, key: &Value<K>) -> Result<Option<R>, X>
+    where
+        R: Interface,
+        K: PrimaryKey,
+        X: From<FinderFailure>,
+    {
+        let octets = KeyOctets::of(key, self.settings.max_key_octets).ok();
+        let found = octets.and_then(|octets| self.keys.find(&octets));
+        let found = found.ok_or(FinderFailure {
+            reason: CcmExceptionReason::ObjectNotFound as u32,
+        })?;
+        Ok(found.object().map(Interface::unchecked_narrow))
+    }
+
+    /// Removes the component with a key.
+    ///
+    /// # Errors
+    /// InvalidKey as [`create`](Self::create); UnknownKeyValue; RemoveFailure with the reason of the executor's exception.
+    pub fn remove_by_key<K, X>(&self, key: &Link<K>) -> Result<(), X>
+    where
+        K: PrimaryKey,
+        X: From<RemoveFailure> + From<UnknownKeyValue> + From<InvalidKey> + From<SystemException>,
+    {
+        let (_, octets) = self.read(key)?;
+        let found = self.keys.find(&octets).ok_or(UNKNOWN_KEY)?;
+        remove(&found)
+    }
+
+    /// Returns the key of a component of this home: `get_primary_key`.
+    ///
+    /// # Errors
+    /// BAD_PARAM for nil and for what is no component of this home.
+    pub fn key_of<K: PrimaryKey>(
+        &self,
+        component: Option<&impl Interface>,
+    ) -> Result<Link<K>, SystemException> {
+        let container = self.container.upgrade().zip(component);
+        let found = container.and_then(|(container, one)| container.component_of(one.reference()));
+        let found = found.filter(|one| self.made(one)).ok_or(NOT_OF_HOME)?;
+        let key = found.key.get().and_then(Link::get);
+        Ok(key.and_then(|key| key.downcast::<K>()).into())
+    }
+
+    /// Reads a key that a client has sent.
+    fn read<K: PrimaryKey>(&self, key: &Link<K>) -> Result<(Value<K>, KeyOctets), InvalidKey> {
+        let key = key.get().ok_or(INVALID)?;
+        let octets = KeyOctets::of(&key, self.settings.max_key_octets)?;
+        Ok((key, octets))
+    }
+
+    fn keyed<R: ComposedOf<E>, E, K: PrimaryKey>(
+        self: &Arc<Self>,
+        key: &Value<K>,
+        reserved: Reserved<'_>,
+        executor: E,
+    ) -> Result<R, CreateFailure> {
+        let mut made = None;
+        let installed = self.installed(executor, |component| {
+            let _ = component.key.set(key.into());
+            let _ = component.keyed.set(Keyed {
+                home: Arc::downgrade(self),
+                key: reserved.key().clone(),
+            });
+            made = Some(Arc::clone(component));
+        })?;
+        if let Some(made) = made {
+            reserved.give(made);
+        }
+        Ok(installed)
+    }
+
+    fn installed<R: ComposedOf<E>, E>(
+        &self,
+        executor: E,
+        prepare: impl FnOnce(&Arc<Component>),
+    ) -> Result<R, CreateFailure> {
         let number = self.created.fetch_add(1, Ordering::Relaxed) + 1;
         let name = format!("{}#{number}", self.name);
         let container = self.container.upgrade().ok_or(CLOSED)?;
         let own = self.own.get().map(Interface::unchecked_narrow);
-        let at_home = |component: &Component| {
+        let at_home = |component: &Arc<Component>| {
             if let Some(own) = own {
                 let _ = component.home.set(own);
             }
+            prepare(component);
         };
-        let installed = container.install(&name, executor, at_home);
-        Ok(Some(installed.map_err(CreateFailure::from)?))
+        Ok(container.install(&name, executor, at_home)?)
     }
 
     pub(crate) fn set_own(&self, own: ObjectRef) {
@@ -147,6 +295,24 @@ impl Home {
 const CLOSED: CreateFailure = CreateFailure {
     reason: CcmExceptionReason::CreateError as u32,
 };
+
+const UNKNOWN_KEY: UnknownKeyValue = UnknownKeyValue {
+    reason: CcmExceptionReason::ObjectNotFound as u32,
+};
+
+const NOT_OF_HOME: SystemException =
+    SystemException::bad_param(minor::bad_param::NOT_OF_HOME, CompletionStatus::No);
+
+/// Removes a component on a client's request.
+fn remove<X: From<RemoveFailure> + From<SystemException>>(component: &Component) -> Result<(), X> {
+    component.remove().map_err(|error| match error {
+        LifeCycleError::Executor(exception) => RemoveFailure {
+            reason: exception.reason as u32,
+        }
+        .into(),
+        error => SystemException::from(error).into(),
+    })
+}
 
 impl From<InstallError> for CreateFailure {
     fn from(error: InstallError) -> Self {
@@ -179,12 +345,6 @@ impl CcmHome for Home {
             reason: CcmExceptionReason::ObjectNotFound as u32,
         };
         let component = found.filter(|one| self.made(one)).ok_or(unknown)?;
-        component.remove().map_err(|error| match error {
-            LifeCycleError::Executor(exception) => RemoveFailure {
-                reason: exception.reason as u32,
-            }
-            .into(),
-            error => SystemException::from(error).into(),
-        })
+        remove(&component)
     }
 }

@@ -22,6 +22,7 @@ mod container;
 mod finder;
 mod generic;
 mod home;
+mod keys;
 mod life;
 mod lock;
 mod port;
@@ -42,6 +43,7 @@ pub use container::{Container, ContainerBuilder, InstallError};
 pub use finder::Homes;
 pub use home::{Home, ManagedBy};
 pub use idl::components::*;
+pub use keys::PrimaryKey;
 pub use life::{LifeCycle, LifeCycleError, Phase};
 pub use port::{
     Connected, Emitter, EventType, Facet, MultipleReceptacle, NotConnected, Publisher, Pushed,

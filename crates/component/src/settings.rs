@@ -7,6 +7,7 @@ use std::time::Duration;
 pub(crate) struct Settings {
     pub(crate) max_components: usize,
     pub(crate) max_connections: usize,
+    pub(crate) max_key_octets: usize,
     pub(crate) push_timeout: Duration,
     pub(crate) push_failures: u32,
     pub(crate) lightweight: bool,
@@ -18,6 +19,7 @@ impl Default for Settings {
         Settings {
             max_components: 1024,
             max_connections: 256,
+            max_key_octets: 1024,
             push_timeout: Duration::from_secs(1),
             push_failures: 3,
             lightweight: false,

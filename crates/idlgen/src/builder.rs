@@ -8,7 +8,7 @@ use oxorb_idl::model::{DefKind, InterfaceKind, Model};
 use oxorb_idl::source::Span;
 use oxorb_idl::{Failed, Lenient, Options, Report, equivalent};
 
-use crate::executors::{Executors, has_key};
+use crate::executors::Executors;
 use crate::extra::Extra;
 use crate::marshalling::{Choice, unknown};
 use crate::plan::declared;
@@ -228,7 +228,7 @@ impl Builder {
     }
 
     /// Also makes traits for the executors of components and homes, and what joins them to a container; the crate needs
-    /// the feature `components` of `oxorb`. Otherwise, and for homes with a primary key, only what clients see is made.
+    /// the feature `components` of `oxorb`. Otherwise only what clients see is made.
     /// See `docs/components.md` of the repository.
     #[must_use]
     pub fn executors(mut self, wanted: bool) -> Self {
@@ -455,7 +455,6 @@ fn clients_only(
     let own = model.defs().filter(|def| def.in_main_file);
     own.filter_map(move |def| {
         let kind = match &def.kind {
-            DefKind::Home(home) if executors && has_key(model, home) => "home with a primary key,",
             _ if executors => return None,
             DefKind::Component(_) => "component",
             DefKind::Connector(_) => "connector",

@@ -27,15 +27,19 @@ pub(crate) struct ComponentExecutor {
     pub(crate) ports: Vec<PlainPort>,
 }
 
-/// A home without primary key.
+/// A home.
 #[derive(Debug, Clone)]
 pub(crate) struct HomeExecutor {
     /// Bases first, itself last.
     pub(crate) chain: Vec<String>,
     pub(crate) supports: Vec<String>,
     pub(crate) manages: String,
+    /// Valuetype of the primary key.
+    pub(crate) key: Option<String>,
     /// Names of the operations that make components.
     pub(crate) factories: Vec<String>,
+    /// Names of the operations that find components by what is not their key.
+    pub(crate) finders: Vec<String>,
 }
 
 /// A port that is no group of others.
@@ -71,7 +75,7 @@ impl Executors {
                 DefKind::Component(body) | DefKind::Connector(body) if def.in_main_file => {
                     all.components.push(component(model, def.id, body));
                 }
-                DefKind::Home(body) if def.in_main_file && !has_key(model, body) => {
+                DefKind::Home(body) if def.in_main_file => {
                     all.homes.push(home(model, def.id, body));
                 }
                 _ => {}
@@ -100,15 +104,6 @@ impl Executors {
         let mut all = self.events.iter();
         all.find(|one| *one == event).map(String::as_str)
     }
-}
-
-/// Whether a home, or one that it inherits from, tells its components apart by keys.
-pub(crate) fn has_key(model: &Model, home: &Home) -> bool {
-    home.primary_key.is_some()
-        || home.base.is_some_and(|base| match &model.def(base).kind {
-            DefKind::Home(base) => has_key(model, base),
-            _ => false,
-        })
 }
 
 fn name(model: &Model, id: DefId) -> String {
@@ -214,13 +209,17 @@ fn home(model: &Model, id: DefId, body: &Home) -> HomeExecutor {
         chain: bodies.iter().map(|(id, _)| name(model, *id)).collect(),
         supports: Vec::new(),
         manages: name(model, body.manages),
+        key: body.primary_key.map(|key| name(model, key)),
         factories: Vec::new(),
+        finders: Vec::new(),
     };
     for (_, body) in bodies {
         let supports = body.supports.iter().map(|id| name(model, *id));
         found.supports.extend(supports);
         let factories = body.factories.iter().map(|one| one.name.clone());
         found.factories.extend(factories);
+        let finders = body.finders.iter().map(|one| one.name.clone());
+        found.finders.extend(finders);
     }
     found
 }

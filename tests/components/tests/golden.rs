@@ -48,6 +48,12 @@ fn executors_contexts_and_servants() {
             "        /// The servant around an executor.",
             end,
         ),
+        part(&text, "    pub trait PumpStoreExecutor", end),
+        part(
+            module("pump_store"),
+            "        /// The servant around an executor.",
+            end,
+        ),
         part(
             module("level_consumer"),
             "        /// The consumer of an event sink.",

@@ -57,6 +57,7 @@ minors! {
         OXORB 4 NIL_PEER: "the event service was given a nil reference where it has to call an object", "pass the reference of the consumer, supplier, filter or callback";
         OXORB 5 NULL_EVENT: "a null value was pushed to a component", "push a value of the event type";
         OXORB 6 NIL_CONSUMER: "a nil reference was subscribed to an event port", "pass the consumer's reference";
+        OXORB 7 NOT_OF_HOME: "the component was not made by this home", "pass a reference that this home returned, and not nil";
         OXORB 1 NOT_ENCODABLE: "an argument cannot be encoded as its IDL type", "keep bounded strings and sequences within their bounds and strings free of NUL";
     }
     ImpLimit imp_limit {

@@ -5,6 +5,7 @@ mod errors;
 mod events;
 mod executors;
 mod homes;
+mod keys;
 mod life;
 mod lightweight;
 mod limits;

@@ -1,7 +1,7 @@
 //! Homes: the executor's trait, and the servant that joins it to a container.
 
-use oxorb_idl::model::Def;
-use proc_macro2::TokenStream;
+use oxorb_idl::model::{Def, Interface};
+use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
 use super::super::scope::Scope;
@@ -40,6 +40,8 @@ impl<'m> Rust<'m> {
             self.reference(inner, component.id),
         );
 
+        let key = home.key.as_ref().and_then(|key| self.def_named(key));
+        let key = key.map(|key| self.named(scope, key.id));
         let explicit = home.chain.iter().map(|name| format!("{name}Explicit"));
         let explicit: Vec<String> = explicit.collect();
         let implicit = format!("{}Implicit", def.scoped_name);
@@ -53,69 +55,77 @@ impl<'m> Rust<'m> {
                 let signature = self.servant_signature(inner, &method);
                 let method_name = ident(method.name);
                 let call = quote!(<H as #executor>::#method_name(&self.executor #(, #args)*));
-                let makes = !method.call.attribute
-                    && home
-                        .factories
-                        .iter()
-                        .any(|name| *name == method.call.wire_name);
-                if makes {
-                    let params = self.parameters(scope, &method, None);
-                    let error = self.error(scope, &method);
-                    declared.extend(quote! {
-                        #docs
-                        fn #method_name(&self #(, #params)*) -> #result<Self::Component, #error>;
-                    });
-                    let error = self.error(inner, &method);
-                    methods.extend(quote! {
-                        #signature {
-                            let made = self.home.install::<#component, _, #error>(#call?)?;
-                            Ok(made.map(Into::into))
-                        }
-                    });
-                } else {
-                    let declared_as = self.servant_signature(scope, &method);
-                    declared.extend(quote!(#docs #declared_as;));
-                    methods.extend(quote!(#signature { #call }));
-                }
+                let is_one_of = |names: &[String]| {
+                    !method.call.attribute
+                        && names.iter().any(|name| *name == method.call.wire_name)
+                };
+                let error = self.error(inner, &method);
+                // What the executor returns, and how a reference comes of it.
+                let (returns, found) = match &key {
+                    None if is_one_of(&home.factories) => (
+                        quote!(Self::Component),
+                        quote! {
+                            let found = self.home.install::<#component, _, #error>(#call?)?;
+                        },
+                    ),
+                    Some(key) if is_one_of(&home.factories) => (
+                        quote!((#r::Value<#key>, Self::Component)),
+                        quote! {
+                            let (key, made) = #call?;
+                            let found =
+                                self.home.install_with_key::<#component, _, _, #error>(&key, made)?;
+                        },
+                    ),
+                    Some(key) if is_one_of(&home.finders) => (
+                        quote!(#r::Value<#key>),
+                        quote! {
+                            let found = self.home.found::<#component, _, #error>(&#call?)?;
+                        },
+                    ),
+                    _ => {
+                        let declared_as = self.servant_signature(scope, &method);
+                        declared.extend(quote!(#docs #declared_as;));
+                        methods.extend(quote!(#signature { #call }));
+                        continue;
+                    }
+                };
+                let (params, error) = (
+                    self.parameters(scope, &method, None),
+                    self.error(scope, &method),
+                );
+                declared.extend(quote! {
+                    #docs
+                    fn #method_name(&self #(, #params)*) -> #result<#returns, #error>;
+                });
+                methods.extend(quote! {
+                    #signature {
+                        #found
+                        Ok(found.map(Into::into))
+                    }
+                });
             }
             interfaces.extend(quote!(impl<H: #executor> #servant for #adapter<H> { #methods }));
         }
         let mut create = TokenStream::new();
         for (owner, interface) in self.defs_named(&[implicit]) {
+            let (declared, implemented) = match &key {
+                Some(key) => self.keyed(
+                    scope,
+                    inner,
+                    (owner, interface),
+                    (&executor, &component, key),
+                )?,
+                None => self.keyless(scope, inner, (owner, interface), (&executor, &component))?,
+            };
             let servant = self.named(inner, owner.id);
-            let calls = self.calls(owner.id, interface)?;
-            for method in self.own_methods(owner.id, &calls) {
-                let method_name = ident(method.name);
-                let error = self.error(scope, &method);
-                create = quote! {
-                    /// Makes a component.
-                    fn #method_name(&self) -> #result<Self::Component, #error>;
-                };
-                let (error, signature) = (
-                    self.error(inner, &method),
-                    self.servant_signature(inner, &method),
-                );
-                interfaces.extend(quote! {
-                    impl<H: #executor> #servant for #adapter<H> {
-                        #signature {
-                            let made = <H as #executor>::#method_name(&self.executor)?;
-                            self.home.install::<#component, _, #error>(made)
-                        }
-                    }
-                    impl<H: #executor> #c::KeylessCcmHome for #adapter<H> {
-                        fn create_component(
-                            &self,
-                        ) -> #result<Option<#c::CcmObjectRef>, #c::keyless_ccm_home::CreateComponentError> {
-                            let made = <Self as #servant>::#method_name(self).map_err(|error| match error {
-                                #error::System(exception) => {
-                                    #c::keyless_ccm_home::CreateComponentError::from(exception)
-                                }
-                                #error::CreateFailure(exception) => exception.into(),
-                            })?;
-                            Ok(made.map(Into::into))
-                        }
-                    }
-                });
+            create = declared;
+            interfaces.extend(quote!(impl<H: #executor> #servant for #adapter<H> { #implemented }));
+            if key.is_none() {
+                interfaces.extend(self.untyped_create(
+                    inner,
+                    (owner, interface),
+                    (&executor, &adapter),
+                )?);
             }
         }
         for (supported, _) in self.with_bases(&self.defs_named(&home.supports)) {
@@ -167,5 +177,110 @@ impl<'m> Rust<'m> {
             }
         };
         Ok((executor_trait, inside))
+    }
+
+    /// `create` of a home without keys: what the executor declares, and the servant's method.
+    fn keyless(
+        &self,
+        scope: &Scope<'_>,
+        inner: &Scope<'_>,
+        (owner, interface): (&'m Def, &'m Interface),
+        (executor, component): (&TokenStream, &TokenStream),
+    ) -> Result<(TokenStream, TokenStream), Unmapped> {
+        let result = scope.std("Result");
+        let calls = self.calls(owner.id, interface)?;
+        let (mut declared, mut implemented) = (TokenStream::new(), TokenStream::new());
+        for method in self.own_methods(owner.id, &calls) {
+            let (name, error) = (ident(method.name), self.error(scope, &method));
+            declared.extend(quote! {
+                /// Makes a component.
+                fn #name(&self) -> #result<Self::Component, #error>;
+            });
+            let (error, signature) = (
+                self.error(inner, &method),
+                self.servant_signature(inner, &method),
+            );
+            implemented.extend(quote! {
+                #signature {
+                    let made = <H as #executor>::#name(&self.executor)?;
+                    self.home.install::<#component, _, #error>(made)
+                }
+            });
+        }
+        Ok((declared, implemented))
+    }
+
+    /// `KeylessCCMHome::create_component` by way of the typed one.
+    fn untyped_create(
+        &self,
+        inner: &Scope<'_>,
+        (owner, interface): (&'m Def, &'m Interface),
+        (executor, adapter): (&TokenStream, &Ident),
+    ) -> Result<TokenStream, Unmapped> {
+        let (r, result) = (&inner.runtime, inner.std("Result"));
+        let c = quote!(#r::components);
+        let servant = self.named(inner, owner.id);
+        let calls = self.calls(owner.id, interface)?;
+        let methods = self.own_methods(owner.id, &calls);
+        Ok(methods
+            .iter()
+            .map(|method| {
+                let (name, error) = (ident(method.name), self.error(inner, method));
+                quote! {
+                    impl<H: #executor> #c::KeylessCcmHome for #adapter<H> {
+                        fn create_component(
+                            &self,
+                        ) -> #result<Option<#c::CcmObjectRef>, #c::keyless_ccm_home::CreateComponentError> {
+                            let made = <Self as #servant>::#name(self).map_err(|error| match error {
+                                #error::System(exception) => {
+                                    #c::keyless_ccm_home::CreateComponentError::from(exception)
+                                }
+                                #error::CreateFailure(exception) => exception.into(),
+                            })?;
+                            Ok(made.map(Into::into))
+                        }
+                    }
+                }
+            })
+            .collect())
+    }
+
+    /// The operations of a home with keys: what the executor declares, which is `create`, and the servant's methods. The
+    /// run time knows which component has which key.
+    fn keyed(
+        &self,
+        scope: &Scope<'_>,
+        inner: &Scope<'_>,
+        (owner, interface): (&'m Def, &'m Interface),
+        (executor, component, key): (&TokenStream, &TokenStream, &TokenStream),
+    ) -> Result<(TokenStream, TokenStream), Unmapped> {
+        let (r, result) = (&scope.runtime, scope.std("Result"));
+        let calls = self.calls(owner.id, interface)?;
+        let (mut declared, mut implemented) = (TokenStream::new(), TokenStream::new());
+        for method in self.own_methods(owner.id, &calls) {
+            let (name, args) = (ident(method.name), forwarded(&method));
+            let signature = self.servant_signature(inner, &method);
+            let body = match &*method.call.wire_name {
+                "create" => {
+                    let error = self.error(scope, &method);
+                    declared.extend(quote! {
+                        /// Makes the component of a key that no other has.
+                        fn #name(&self, key: &#r::Value<#key>) -> #result<Self::Component, #error>;
+                    });
+                    let error = self.error(inner, &method);
+                    quote! {
+                        self.home.create::<#component, _, _, #error>(
+                            #(#args,)*
+                            |key| <H as #executor>::#name(&self.executor, key),
+                        )
+                    }
+                }
+                "find_by_primary_key" => quote!(self.home.find(#(#args),*)),
+                "remove" => quote!(self.home.remove_by_key(#(#args),*)),
+                _ => quote!(self.home.key_of(#(#args),*)),
+            };
+            implemented.extend(quote!(#signature { #body }));
+        }
+        Ok((declared, implemented))
     }
 }

@@ -1,0 +1,118 @@
+//! Primary keys: which component of a home has which.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
+
+use oxorb_cdr::{ByteOrder, CharSet, Dialect, Encoder, Inherits, Value, ValueState};
+
+use crate::component::Component;
+use crate::home::Home;
+use crate::life::Phase;
+use crate::lock::Mutex;
+use crate::{CcmExceptionReason, InvalidKey, PrimaryKeyBase};
+
+/// A valuetype that a home may have as its primary key: one with a state that inherits from `PrimaryKeyBase`.
+pub trait PrimaryKey: ValueState + Inherits<PrimaryKeyBase> {}
+
+impl<K: ValueState + Inherits<PrimaryKeyBase>> PrimaryKey for K {}
+
+/// Octets that tell a key from others: its state as CDR. Two keys are equal if these are.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct KeyOctets(Box<[u8]>);
+
+impl KeyOctets {
+    /// Writes a key that a client has sent.
+    ///
+    /// # Errors
+    /// InvalidKey for a value of a derived type, and for a key of more than `most` octets.
+    pub(crate) fn of<K: PrimaryKey>(key: &Value<K>, most: usize) -> Result<Self, InvalidKey> {
+        let dialect = Dialect {
+            chars: CharSet::Utf8,
+            ..Dialect::GIOP_1_2
+        };
+        let mut encoder = Encoder::new(Vec::new(), ByteOrder::Big, dialect);
+        let written = key.encode_state(&mut encoder);
+        // The state of a base alone would not tell derived values apart.
+        if written.is_err() || key.info().id != K::INFO.id || encoder.position() > most {
+            return Err(INVALID);
+        }
+        Ok(KeyOctets(encoder.finish().contiguous().into()))
+    }
+}
+
+/// The key is null, too long, or of a derived type.
+pub(crate) const INVALID: InvalidKey = InvalidKey {
+    reason: CcmExceptionReason::SystemError as u32,
+};
+
+/// Keys of one home. There are as many as components, and as calls that make one.
+#[derive(Default)]
+pub(crate) struct Keys(Mutex<HashMap<KeyOctets, Option<Arc<Component>>>>);
+
+/// A key that no component has yet and none other may get. Free again when dropped, unless it is given.
+pub(crate) struct Reserved<'k> {
+    keys: &'k Keys,
+    key: KeyOctets,
+    is_given: bool,
+}
+
+/// The key of a component, and the home in which it is unique.
+pub(crate) struct Keyed {
+    pub(crate) home: Weak<Home>,
+    pub(crate) key: KeyOctets,
+}
+
+impl Keys {
+    /// Reserves a key; `None` if a component has it, or will have it soon.
+    pub(crate) fn reserve(&self, key: KeyOctets) -> Option<Reserved<'_>> {
+        let mut keys = self.0.lock();
+        if keys.contains_key(&key) {
+            return None;
+        }
+        keys.insert(key.clone(), None);
+        Some(Reserved {
+            keys: self,
+            key,
+            is_given: false,
+        })
+    }
+
+    /// Returns the component that has a key.
+    pub(crate) fn find(&self, key: &KeyOctets) -> Option<Arc<Component>> {
+        self.0.lock().get(key)?.clone()
+    }
+
+    /// Frees the key of a component that is removed.
+    pub(crate) fn forget(&self, key: &KeyOctets, component: &Component) {
+        let mut keys = self.0.lock();
+        let known = keys.get(key).and_then(Option::as_ref);
+        if known.is_some_and(|known| std::ptr::eq(&**known, component)) {
+            keys.remove(key);
+        }
+    }
+}
+
+impl Reserved<'_> {
+    /// Returns the key.
+    pub(crate) fn key(&self) -> &KeyOctets {
+        &self.key
+    }
+
+    /// Gives the key to a component, unless that is removed already.
+    pub(crate) fn give(mut self, component: Arc<Component>) {
+        let mut keys = self.keys.0.lock();
+        // Under the lock: whoever removes it frees the key afterwards.
+        if component.phase() != Phase::Removed {
+            keys.insert(self.key.clone(), Some(component));
+            self.is_given = true;
+        }
+    }
+}
+
+impl Drop for Reserved<'_> {
+    fn drop(&mut self) {
+        if !self.is_given {
+            self.keys.0.lock().remove(&self.key);
+        }
+    }
+}

@@ -12,7 +12,7 @@ use crate::container::InstallError;
 use crate::life::LifeCycle;
 use crate::port::{
     Emitter, EventType, Facet, MultipleReceptacle, Port, Provided, Publisher, Receptacle, Sink,
-    Source, Table,
+    Source, Table, Way,
 };
 
 /// A component type that executors of type `E` implement. The IDL compiler implements it for the reference of each
@@ -135,9 +135,18 @@ impl Assembly {
     fn source<E: EventType>(&self, name: &'static str, multiple: bool) -> Source<E> {
         let settings = &self.component.settings;
         let (limit, timeout) = (settings.max_connections, Some(settings.push_timeout));
+        let table = Table::new(name, E::INFO.id, multiple, limit, timeout);
+        let container = self.component.container.upgrade();
+        let carrier = container.and_then(|container| container.carrier.clone());
+        let full = || format!("{}.{name}", self.component.name());
+        let way = carrier.map(|carrier| Way::new(carrier, full()));
+        if let Some(way) = &way {
+            table.attach_by(way.attach::<E>(Arc::downgrade(&table), settings.push_failures));
+        }
         Source {
-            table: Table::new(name, E::INFO.id, multiple, limit, timeout),
+            table,
             most_failures: settings.push_failures,
+            way,
         }
     }
 

@@ -16,6 +16,7 @@ use crate::CcmException;
 use crate::assembly::{Assembly, ComposedOf};
 use crate::component::Component;
 use crate::home::{Home, ManagedBy};
+use crate::port::EventCarrier;
 
 /// A session container: a POA, the components and homes that live in it, and their limits.
 ///
@@ -35,6 +36,7 @@ impl Drop for Owner {
 pub(crate) struct Inner {
     pub(crate) poa: Poa,
     settings: Settings,
+    pub(crate) carrier: Option<Arc<dyn EventCarrier>>,
     components: Mutex<BTreeMap<String, Arc<Component>>>,
     homes: Mutex<BTreeMap<String, Arc<Home>>>,
     /// Event types whose values the ORB knows by now.
@@ -49,6 +51,7 @@ pub struct ContainerBuilder {
     name: String,
     policies: Policies,
     settings: Settings,
+    carrier: Option<Arc<dyn EventCarrier>>,
 }
 
 impl ContainerBuilder {
@@ -89,6 +92,13 @@ impl ContainerBuilder {
         self
     }
 
+    /// Has the events of the container's sources carried, by an event channel, and not pushed by the threads that publish
+    /// them. `oxorb_event::ComponentEvents` is a carrier.
+    pub fn events_by(mut self, carrier: Arc<dyn EventCarrier>) -> Self {
+        self.carrier = Some(carrier);
+        self
+    }
+
     /// Makes it a container of Lightweight CCM: descriptions of ports and `same_component` answer NO_IMPLEMENT.
     pub fn lightweight(mut self, lightweight: bool) -> Self {
         self.settings.lightweight = lightweight;
@@ -114,6 +124,7 @@ impl ContainerBuilder {
         Ok(Container(Arc::new(Owner(Arc::new(Inner {
             poa,
             settings: self.settings,
+            carrier: self.carrier,
             components: Mutex::default(),
             homes: Mutex::default(),
             known: Mutex::default(),
@@ -134,6 +145,7 @@ impl Container {
                 ..Policies::default()
             },
             settings: Settings::default(),
+            carrier: None,
         }
     }
 

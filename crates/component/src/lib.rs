@@ -46,6 +46,6 @@ pub use idl::components::*;
 pub use keys::PrimaryKey;
 pub use life::{LifeCycle, LifeCycleError, Phase};
 pub use port::{
-    Connected, Emitter, EventType, Facet, MultipleReceptacle, NotConnected, Publisher, Pushed,
-    Receptacle, Sink,
+    CarriedSource, Connected, Deliver, Emitter, EventCarrier, EventType, Facet, MultipleReceptacle,
+    NotConnected, Publisher, Pushed, Receptacle, Sink,
 };

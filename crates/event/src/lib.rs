@@ -13,11 +13,14 @@
 //! * [`Filter`] is what a consumer asks for; [`event_type`] holds the types that mean something to a channel.
 //! * [`gateway`] takes events farther: to a channel elsewhere by GIOP, or to many by datagrams.
 //! * [`in_order`] has an ORB keep the order of events between processes.
+//! * `ComponentEvents`, with the feature `components`, carries the events of components.
 //! * [`delivery`] has the queues and threads of a channel that does not deliver in the supplier's thread.
 //! * [`rtec_event_comm`], [`rtec_event_channel_admin`] and [`rtec_udp_admin`] hold the interfaces as they are in IDL.
 #![forbid(unsafe_code)]
 
 mod channel;
+#[cfg(feature = "components")]
+mod components;
 mod error;
 pub mod event_type;
 mod filter;
@@ -42,6 +45,8 @@ pub use channel::{
     Control, EventChannel, Limits, Notice, PushError, Released, Side, Statistics,
     SupplierConnection, SupplierStatistics,
 };
+#[cfg(feature = "components")]
+pub use components::ComponentEvents;
 pub use error::Error;
 pub use filter::{
     Filter, FilterError, FilterErrorKind, FilterLimits, Interest, Key, Matched, Program, Progress,

@@ -331,8 +331,8 @@ const LAYERS: [Layer; 48] = [
     },
     Layer {
         package: "oxorb-component-tests",
-        uses: &["oxorb", "oxorb-idl"],
-        why: "generated code names only oxorb::__gen; peers get the equivalent IDL",
+        uses: &["oxorb", "oxorb-event", "oxorb-idl"],
+        why: "generated code names only oxorb::__gen; peers get the equivalent IDL; channels carry events",
     },
     Layer {
         package: "oxorb-idl-corpus",

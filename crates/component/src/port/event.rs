@@ -2,20 +2,20 @@
 
 use std::sync::Arc;
 
-use oxorb_cdr::{Link, Value, Valuetype};
+use oxorb_cdr::{Any, Link, Typed, Value, Valuetype};
 use oxorb_core::{Interface, Servant};
-use oxorb_object::{CompletionStatus, SystemException, SystemExceptionKind, minor};
+use oxorb_object::{CompletionStatus, SystemException, minor};
 
+use super::carrier::Way;
 use super::table::{Refusal, Table};
 use crate::event_consumer_base::PushEventError;
-use crate::life::NOT_NOW;
 use crate::{
     AlreadyConnected, BadEventType, Cookie, EventBase, ExceededConnectionLimit, InvalidConnection,
     NoConnection,
 };
 
 /// An event type with its consumer interface. The IDL compiler implements it for each `eventtype`.
-pub trait EventType: Valuetype + Sized {
+pub trait EventType: Valuetype + Typed + Sized {
     /// Reference to a consumer: `TickConsumerRef`.
     type Consumer: Interface;
 
@@ -82,9 +82,10 @@ impl<E: EventType> Sink<E> {
 /// Counts of one event's deliveries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Pushed {
-    /// Consumers that took the event.
+    /// Consumers that took the event; where an [`EventCarrier`](crate::EventCarrier) carries it, those for which it did.
     pub delivered: usize,
-    /// Consumers that did not: the call failed, or took longer than the container's `push_timeout`.
+    /// Consumers that did not: the call failed, or took longer than the container's `push_timeout`; or the carrier refused
+    /// the event.
     pub failed: usize,
 }
 
@@ -99,28 +100,34 @@ pub(crate) struct Source<E: EventType> {
     pub(crate) table: Arc<Table<E::Consumer>>,
     /// Failures in a row after which a consumer is dropped.
     pub(crate) most_failures: u32,
+    /// What carries the events; none: the publishing thread pushes.
+    pub(crate) way: Option<Arc<Way>>,
 }
 
 impl<E: EventType> Source<E> {
     fn push(&self, event: &Link<E>) -> Pushed {
+        if let Some(way) = &self.way {
+            return self.hand_over(way, event);
+        }
         let mut pushed = Pushed::default();
         for connection in self.table.load().iter() {
             let result = E::push(&connection.reference, event);
-            let gone = matches!(&result, Err(exception) if exception.kind == SystemExceptionKind::ObjectNotExist);
             match &result {
                 Ok(()) => pushed.delivered += 1,
                 Err(_) => pushed.failed += 1,
             }
-            // A component that is not active yet, or passive, is alive.
-            let alive = match &result {
-                Ok(()) => true,
-                Err(exception) => {
-                    (exception.kind, exception.minor) == (NOT_NOW.kind, NOT_NOW.minor)
-                }
-            };
-            (self.table).note(connection, !alive, gone, self.most_failures);
+            (self.table).note_push(connection, &result, self.most_failures);
         }
         pushed
+    }
+
+    fn hand_over(&self, way: &Way, event: &Link<E>) -> Pushed {
+        let consumers = self.table.load().len();
+        let is_carried = consumers > 0 && way.push(Any::new(event.clone()));
+        Pushed {
+            delivered: if is_carried { consumers } else { 0 },
+            failed: if is_carried { 0 } else { consumers },
+        }
     }
 
     fn add(&self, consumer: Option<&E::Consumer>) -> Result<Link<Cookie>, Refusal> {

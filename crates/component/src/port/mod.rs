@@ -1,5 +1,6 @@
 //! Ports, typed for executors and untyped for navigation.
 
+mod carrier;
 mod cookie;
 mod event;
 mod facet;
@@ -8,10 +9,12 @@ mod table;
 
 use std::sync::Arc;
 
+pub use carrier::{CarriedSource, Deliver, EventCarrier};
 pub use event::{Emitter, EventType, Publisher, Pushed, Sink};
 pub use facet::Facet;
 pub use receptacle::{Connected, MultipleReceptacle, NotConnected, Receptacle};
 
+pub(crate) use carrier::Way;
 pub(crate) use event::Source;
 pub(crate) use facet::{Provided, Provides};
 pub(crate) use table::{Connections, Missing, Refusal, Table};

@@ -1,15 +1,18 @@
 //! The connections of one port.
 
-use std::sync::Arc;
+use std::any::Any;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use crate::life::NOT_NOW;
 use crate::lock::Mutex;
 use arc_swap::{ArcSwap, Guard};
 use oxorb_cdr::Link;
 use oxorb_core::{Interface, ObjectRef};
-use oxorb_object::SystemException;
+use oxorb_object::{SystemException, SystemExceptionKind};
 
+use super::carrier::Attach;
 use super::cookie::Token;
 use crate::{
     AlreadyConnected, Cookie, CookieRequired, ExceededConnectionLimit, InvalidConnection,
@@ -26,6 +29,8 @@ pub(crate) struct Table<R> {
     limit: usize,
     /// Of each call, where the port decides it.
     timeout: Option<Duration>,
+    /// Makes the way of each connection, where something carries events.
+    attach: OnceLock<Attach<R>>,
     list: ArcSwap<Vec<Connection<R>>>,
     changing: Mutex<()>,
 }
@@ -37,6 +42,8 @@ pub(crate) struct Connection<R> {
     pub(crate) reference: R,
     /// Failed calls since the last one that succeeded.
     failures: Arc<AtomicU32>,
+    /// Its way, where something carries events. Dropped with the last snapshot that has the connection.
+    _way: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 /// Why an object was not connected.
@@ -78,9 +85,16 @@ impl<R: Interface> Table<R> {
             multiple,
             limit: if multiple { limit } else { 1 },
             timeout,
+            attach: OnceLock::new(),
             list: ArcSwap::default(),
             changing: Mutex::new(()),
         })
+    }
+
+    /// Has each connection from now on get a way of its own.
+    pub(crate) fn attach_by(&self, attach: Attach<R>) {
+        // Once, before the first connection.
+        let _ = self.attach.set(attach);
     }
 
     pub(crate) fn load(&self) -> Guard<Arc<Vec<Connection<R>>>> {
@@ -97,24 +111,36 @@ impl<R: Interface> Table<R> {
             None => reference,
         };
         let token = Token::draw().map_err(Refusal::System)?;
-        let _changing = self.changing.lock();
-        let mut list = Vec::clone(&self.list.load());
-        if list.len() >= self.limit {
-            return Err(match self.multiple {
-                true => Refusal::Limit,
-                false => Refusal::Already,
-            });
-        }
-        list.push(Connection {
+        let mut connection = Connection {
             token,
             reference,
             failures: Arc::default(),
-        });
+            _way: None,
+        };
+        if let Some(attach) = self.attach.get() {
+            if self.list.load().len() >= self.limit {
+                return Err(self.full());
+            }
+            connection._way = Some(attach(&connection).map_err(Refusal::System)?);
+        }
+        let _changing = self.changing.lock();
+        let mut list = Vec::clone(&self.list.load());
+        if list.len() >= self.limit {
+            return Err(self.full());
+        }
+        list.push(connection);
         self.list.store(Arc::new(list));
         Ok(match self.multiple {
             true => token.cookie(),
             false => Link::null(),
         })
+    }
+
+    fn full(&self) -> Refusal {
+        match self.multiple {
+            true => Refusal::Limit,
+            false => Refusal::Already,
+        }
     }
 
     /// Ends the only connection of a port without cookies.
@@ -139,9 +165,27 @@ impl<R: Interface> Table<R> {
         Some(gone.reference)
     }
 
+    /// Counts the outcome of pushing an event.
+    pub(crate) fn note_push(
+        &self,
+        of: &Connection<R>,
+        pushed: &Result<(), SystemException>,
+        most: u32,
+    ) {
+        let (failed, gone) = match pushed {
+            Ok(()) => (false, false),
+            Err(error) => (
+                // A component that is not active yet, or passive, is alive.
+                (error.kind, error.minor) != (NOT_NOW.kind, NOT_NOW.minor),
+                error.kind == SystemExceptionKind::ObjectNotExist,
+            ),
+        };
+        self.note(of, failed, gone, most);
+    }
+
     /// Counts the outcome of a call; ends the connection after `most` failures in a row, or at once if the object is
     /// `gone`.
-    pub(crate) fn note(&self, of: &Connection<R>, failed: bool, gone: bool, most: u32) {
+    fn note(&self, of: &Connection<R>, failed: bool, gone: bool, most: u32) {
         if !failed {
             // Written only if it changes: the line stays shared between publishing threads.
             if of.failures.load(Ordering::Relaxed) != 0 {

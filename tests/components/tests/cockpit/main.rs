@@ -1,5 +1,6 @@
 //! A cockpit of components, navigated by a client of another ORB.
 
+mod carried;
 mod ending;
 mod errors;
 mod events;

@@ -1,0 +1,105 @@
+//! Events that something carries from source to consumers, in place of calls by the publishing thread.
+
+use std::any::Any as Anything;
+use std::sync::{Arc, OnceLock, Weak};
+
+use oxorb_cdr::{Any, Link};
+use oxorb_object::SystemException;
+
+use super::event::EventType;
+use super::table::{Connection, Table};
+
+/// Carries the events of a container's sources to their consumers: an event channel with its queues and threads.
+pub trait EventCarrier: Send + Sync + 'static {
+    /// Opens the way of one event source, called once before its first consumer; `source` is `instance.port`.
+    ///
+    /// # Errors
+    /// The exception that connecting the consumer raises then.
+    fn open(&self, source: &str) -> Result<Box<dyn CarriedSource>, SystemException>;
+}
+
+/// The way of one event source. Dropping it closes it.
+pub trait CarriedSource: Send + Sync {
+    /// Hands over an event: an any that holds the value, typed as the port declares it.
+    ///
+    /// # Errors
+    /// The event is lost.
+    fn push(&self, event: Any) -> Result<(), SystemException>;
+
+    /// Has a function called with each event from now on, until the result is dropped.
+    ///
+    /// # Errors
+    /// The consumer is not connected.
+    fn connect(&self, deliver: Deliver)
+    -> Result<Box<dyn Anything + Send + Sync>, SystemException>;
+}
+
+/// Function that hands an event to a consumer.
+pub type Deliver = Box<dyn Fn(&Any) + Send + Sync>;
+
+/// Makes the way of a new connection; `None` where the publishing thread pushes.
+pub(crate) type Attach<R> = Box<
+    dyn Fn(&Connection<R>) -> Result<Arc<dyn Anything + Send + Sync>, SystemException>
+        + Send
+        + Sync,
+>;
+
+/// The carried way of one source.
+pub(crate) struct Way {
+    carrier: Arc<dyn EventCarrier>,
+    name: String,
+    opened: OnceLock<Box<dyn CarriedSource>>,
+}
+
+impl Way {
+    pub(crate) fn new(carrier: Arc<dyn EventCarrier>, name: String) -> Arc<Self> {
+        Arc::new(Way {
+            carrier,
+            name,
+            opened: OnceLock::new(),
+        })
+    }
+
+    /// Hands an event over; reports false if it is lost. Nothing happens before the first consumer.
+    pub(crate) fn push(&self, event: Any) -> bool {
+        self.opened.get().is_none_or(|way| way.push(event).is_ok())
+    }
+
+    fn open(&self) -> Result<&dyn CarriedSource, SystemException> {
+        if self.opened.get().is_none() {
+            let way = self.carrier.open(&self.name)?;
+            // Two may open it at a time: one of them is dropped, and so closed.
+            let _ = self.opened.set(way);
+        }
+        let way = self.opened.get();
+        Ok(&**way.expect("opened above"))
+    }
+
+    /// Returns what attaches consumers to it.
+    pub(crate) fn attach<E: EventType>(
+        self: &Arc<Self>,
+        table: Weak<Table<E::Consumer>>,
+        most_failures: u32,
+    ) -> Attach<E::Consumer> {
+        let way = Arc::clone(self);
+        Box::new(move |connection| {
+            let (table, connection) = (table.clone(), connection.clone());
+            let deliver: Deliver = Box::new(move |any| {
+                let (Some(table), Some(event)) = (table.upgrade(), event::<E>(any)) else {
+                    return;
+                };
+                let pushed = E::push(&connection.reference, &event);
+                table.note_push(&connection, &pushed, most_failures);
+            });
+            Ok(Arc::from(way.open()?.connect(deliver)?))
+        })
+    }
+}
+
+/// The event in an any, as it was pushed here or came from elsewhere.
+fn event<E: EventType>(any: &Any) -> Option<Link<E>> {
+    match any.downcast_ref::<Link<E>>() {
+        Some(event) => Some(event.clone()),
+        None => any.get::<Link<E>>().ok().flatten(),
+    }
+}

@@ -1,0 +1,144 @@
+//! Event ports of components by way of a channel.
+
+use std::any::Any as Anything;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
+
+use oxorb::components::{CarriedSource, Deliver, EventCarrier};
+use oxorb::{Any, CompletionStatus, SystemException, minor};
+
+use crate::rtec_event_comm::{Event, PushConsumer};
+use crate::{
+    ConnectError, ConsumerDispatch, EventChannel, Filter, SupplierConnection, asks_for, event_type,
+    publishes,
+};
+
+/// Carries the events of a container's sources through a channel: each source is a supplier with a source id of its own,
+/// each consumer of a port a consumer that asks for that source. The value of the event type travels in the any of the
+/// event.
+///
+/// ```
+/// use std::sync::Arc;
+/// use oxorb::components::Container;
+/// use oxorb_event::delivery::{Plan, Qos};
+/// use oxorb_event::{ChannelOptions, ComponentEvents, EventChannel};
+///
+/// let orb = oxorb::Orb::builder().build()?;
+/// let channel = EventChannel::queued(ChannelOptions::default(), Plan::pool(2), Qos::default())?;
+/// let events = ComponentEvents::new(&channel, 1);
+/// let container = Container::builder(orb.root_poa(), "cockpit").events_by(Arc::new(events)).create()?;
+/// # container.destroy();
+/// # orb.shutdown(true)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct ComponentEvents {
+    channel: EventChannel,
+    next_source: AtomicI32,
+    choose: Option<Box<Choose>>,
+}
+
+type Choose = dyn Fn(&str) -> Option<ConsumerDispatch> + Send + Sync;
+
+/// Type of all events of components in a channel.
+const EVENT_TYPE: i32 = event_type::UNDEFINED;
+
+impl ComponentEvents {
+    /// Makes a carrier over a channel. Sources are numbered from `first_source` on, which is 1 or more; several carriers of
+    /// one channel need ranges that do not meet.
+    pub fn new(channel: &EventChannel, first_source: i32) -> ComponentEvents {
+        ComponentEvents {
+            channel: channel.clone(),
+            next_source: AtomicI32::new(first_source.max(1)),
+            choose: None,
+        }
+    }
+
+    /// Chooses queue and lane of the consumers of a source, which is named `instance.port`; `None` leaves them to the channel.
+    #[must_use]
+    pub fn dispatch_by(
+        mut self,
+        choose: impl Fn(&str) -> Option<ConsumerDispatch> + Send + Sync + 'static,
+    ) -> ComponentEvents {
+        self.choose = Some(Box::new(choose));
+        self
+    }
+}
+
+impl EventCarrier for ComponentEvents {
+    fn open(&self, source: &str) -> Result<Box<dyn CarriedSource>, SystemException> {
+        let number = self.next_source.fetch_add(1, Ordering::Relaxed);
+        let published = publishes([(EVENT_TYPE, number)]);
+        let supplier = self.channel.connect_supplier(None, &published);
+        Ok(Box::new(Source {
+            supplier: supplier.map_err(refused)?,
+            channel: self.channel.clone(),
+            number,
+            dispatch: self.choose.as_ref().and_then(|choose| choose(source)),
+        }))
+    }
+}
+
+/// One event source in the channel.
+struct Source {
+    supplier: SupplierConnection,
+    channel: EventChannel,
+    number: i32,
+    dispatch: Option<ConsumerDispatch>,
+}
+
+impl CarriedSource for Source {
+    fn push(&self, event: Any) -> Result<(), SystemException> {
+        let mut carried = Event::default();
+        carried.header.r#type = EVENT_TYPE;
+        carried.header.source = self.number;
+        carried.header.ttl = 1;
+        carried.data.any_value = event;
+        let pushed = self.supplier.push(std::slice::from_ref(&carried));
+        pushed.map_err(|_| NOT_CONNECTED)
+    }
+
+    fn connect(
+        &self,
+        deliver: Deliver,
+    ) -> Result<Box<dyn Anything + Send + Sync>, SystemException> {
+        let wanted = asks_for(&Filter::source(self.number));
+        let consumer = Arc::new(Consumer(deliver));
+        let connected = match &self.dispatch {
+            Some(dispatch) => {
+                let dispatch = dispatch.clone();
+                self.channel
+                    .connect_consumer_with(consumer, &wanted, dispatch)
+            }
+            None => self.channel.connect_consumer(consumer, &wanted),
+        };
+        Ok(Box::new(connected.map_err(refused)?))
+    }
+}
+
+/// A consumer of a port, as the channel sees it.
+struct Consumer(Deliver);
+
+impl PushConsumer for Consumer {
+    fn push(&self, events: &[Event]) {
+        for event in events {
+            (self.0)(&event.data.any_value);
+        }
+    }
+
+    fn disconnect_push_consumer(&self) -> oxorb::Result<()> {
+        Ok(())
+    }
+}
+
+const NOT_CONNECTED: SystemException =
+    SystemException::bad_inv_order(minor::bad_inv_order::NOT_CONNECTED, CompletionStatus::No);
+
+/// The exception that a client gets whose consumer the channel does not take.
+fn refused(error: ConnectError) -> SystemException {
+    match error {
+        ConnectError::Limit(..) | ConnectError::Queue(_) => {
+            SystemException::imp_limit(minor::imp_limit::EVENT_PROXIES, CompletionStatus::No)
+        }
+        _ => NOT_CONNECTED,
+    }
+}

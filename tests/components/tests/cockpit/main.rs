@@ -12,4 +12,5 @@ mod lightweight;
 mod limits;
 mod peers;
 mod ports;
+mod realtime;
 mod scene;

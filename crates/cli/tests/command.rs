@@ -474,6 +474,25 @@ fn idl_check_points_at_the_place() {
 }
 
 #[test]
+fn idl_gen_makes_executors_on_request() {
+    let folder = std::env::temp_dir().join(format!("oxorb-executors-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("plant.idl");
+    let idl = "#include <Components.idl>\nmodule Plant { component Pump {}; };\n";
+    std::fs::write(&file, idl).unwrap();
+    let (file, out) = (file.to_str().unwrap(), folder.to_str().unwrap());
+    let trait_of = "pub trait PumpExecutor";
+    let generated = || std::fs::read_to_string(folder.join("plant.rs")).unwrap();
+
+    let told = text(&oxorb(&["idl", "gen", file, "--out", out]).stderr);
+    assert!(told.contains("W0991"), "{told}");
+    assert!(!generated().contains(trait_of));
+    good(&["idl", "gen", file, "--out", out, "--executors"]);
+    assert!(generated().contains(trait_of));
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
 fn idl_diff_says_whom_a_change_breaks() {
     let folder = std::env::temp_dir().join(format!("oxorb-diff-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();

@@ -13,7 +13,8 @@ use crate::output::{Done, Failed, because};
     after_help = "In a build script, oxorb_idlgen::compile([\"idl/bank.idl\"]) does the same.\n\n\
         Examples:\n  oxorb idl gen --out src idl/bank.idl\n  \
         oxorb idl gen --out src idl/bank.idl --check    (in CI: is what was committed up to date?)\n  \
-        oxorb idl gen --out src idl/bank.idl --interpret bank::Admin    (smaller code for what is called rarely)"
+        oxorb idl gen --out src idl/bank.idl --interpret bank::Admin    (smaller code for what is called rarely)\n  \
+        oxorb idl gen --out src idl/avionics.idl --executors    (for components: executors as well)"
 )]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -44,6 +45,10 @@ pub(crate) struct Args {
     /// that they can raise system exceptions; `@fallible` in the IDL does the same
     #[arg(long, value_name = "NAME")]
     fallible_oneways: Vec<String>,
+    /// Also make traits for the executors of components and homes, and what joins them to a container; the crate needs the
+    /// feature `components` of `oxorb`
+    #[arg(long)]
+    executors: bool,
     /// How skeletons find operations by name: perfect, binary or linear
     #[arg(long, value_name = "HOW", default_value_t)]
     operation_lookup: OperationLookup,
@@ -99,6 +104,7 @@ fn builder(args: Args) -> Builder {
         .no_builtins(reading.no_builtins)
         .out_dir(args.out)
         .operation_lookup(args.operation_lookup)
+        .executors(args.executors)
         .marshalling(match args.marshalling {
             Kind::Compiled => Marshalling::Compiled,
             Kind::Interpreted => Marshalling::Interpreted,

@@ -9,7 +9,7 @@ use oxorb_object::SystemException;
 
 use crate::attribute::Attribute;
 use crate::container::{Inner, InstallError};
-use crate::keys::Keyed;
+use crate::home::Keyed;
 use crate::life::{Life, LifeCycle, LifeCycleError, Phase};
 use crate::port::Port;
 use crate::settings::Settings;

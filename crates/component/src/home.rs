@@ -1,7 +1,7 @@
 //! Homes: what makes components on a client's request (CORBA 3.3 part 3, 6.7).
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 
 use oxorb_cdr::{Link, TypeCode, Value};
 use oxorb_core::{Interface, ObjectRef, Servant};
@@ -11,7 +11,8 @@ use crate::assembly::ComposedOf;
 use crate::attribute::Attribute;
 use crate::component::Component;
 use crate::container::{InstallError, WeakContainer};
-use crate::keys::{INVALID, KeyOctets, Keyed, Keys, PrimaryKey, Reserved};
+use crate::keys::{INVALID, KeyOctets, Keys, PrimaryKey, Reserved};
+use crate::life::Phase;
 use crate::lock::Mutex;
 use crate::refusal::NO_DEFINITION;
 use crate::settings::Settings;
@@ -41,7 +42,13 @@ pub struct Home {
     own: OnceLock<ObjectRef>,
     attributes: Mutex<Vec<Attribute>>,
     created: AtomicU64,
-    pub(crate) keys: Keys,
+    pub(crate) keys: Keys<Component>,
+}
+
+/// The key of a component, and the home in which it is unique.
+pub(crate) struct Keyed {
+    pub(crate) home: Weak<Home>,
+    pub(crate) key: KeyOctets,
 }
 
 impl Home {
@@ -245,7 +252,7 @@ impl Home {
     fn keyed<R: ComposedOf<E>, E, K: PrimaryKey>(
         self: &Arc<Self>,
         key: &Value<K>,
-        reserved: Reserved<'_>,
+        reserved: Reserved<'_, Component>,
         executor: E,
     ) -> Result<R, CreateFailure> {
         let mut made = None;
@@ -258,7 +265,7 @@ impl Home {
             made = Some(Arc::clone(component));
         })?;
         if let Some(made) = made {
-            reserved.give(made);
+            reserved.give(made, |made| made.phase() == Phase::Removed);
         }
         Ok(installed)
     }

@@ -1,13 +1,10 @@
 //! Primary keys: which component of a home has which.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use oxorb_cdr::{ByteOrder, CharSet, Dialect, Encoder, Inherits, Value, ValueState};
 
-use crate::component::Component;
-use crate::home::Home;
-use crate::life::Phase;
 use crate::lock::Mutex;
 use crate::{CcmExceptionReason, InvalidKey, PrimaryKeyBase};
 
@@ -45,26 +42,25 @@ pub(crate) const INVALID: InvalidKey = InvalidKey {
     reason: CcmExceptionReason::SystemError as u32,
 };
 
-/// Keys of one home. There are as many as components, and as calls that make one.
-#[derive(Default)]
-pub(crate) struct Keys(Mutex<HashMap<KeyOctets, Option<Arc<Component>>>>);
+/// Keys of one home, and the components that have them. There are as many as components, and as calls that make one.
+pub(crate) struct Keys<C>(Mutex<HashMap<KeyOctets, Option<Arc<C>>>>);
+
+impl<C> Default for Keys<C> {
+    fn default() -> Self {
+        Keys(Mutex::default())
+    }
+}
 
 /// A key that no component has yet and none other may get. Free again when dropped, unless it is given.
-pub(crate) struct Reserved<'k> {
-    keys: &'k Keys,
+pub(crate) struct Reserved<'k, C> {
+    keys: &'k Keys<C>,
     key: KeyOctets,
     is_given: bool,
 }
 
-/// The key of a component, and the home in which it is unique.
-pub(crate) struct Keyed {
-    pub(crate) home: Weak<Home>,
-    pub(crate) key: KeyOctets,
-}
-
-impl Keys {
+impl<C> Keys<C> {
     /// Reserves a key; `None` if a component has it, or will have it soon.
-    pub(crate) fn reserve(&self, key: KeyOctets) -> Option<Reserved<'_>> {
+    pub(crate) fn reserve(&self, key: KeyOctets) -> Option<Reserved<'_, C>> {
         let mut keys = self.0.lock();
         if keys.contains_key(&key) {
             return None;
@@ -78,12 +74,12 @@ impl Keys {
     }
 
     /// Returns the component that has a key.
-    pub(crate) fn find(&self, key: &KeyOctets) -> Option<Arc<Component>> {
+    pub(crate) fn find(&self, key: &KeyOctets) -> Option<Arc<C>> {
         self.0.lock().get(key)?.clone()
     }
 
     /// Frees the key of a component that is removed.
-    pub(crate) fn forget(&self, key: &KeyOctets, component: &Component) {
+    pub(crate) fn forget(&self, key: &KeyOctets, component: &C) {
         let mut keys = self.0.lock();
         let known = keys.get(key).and_then(Option::as_ref);
         if known.is_some_and(|known| std::ptr::eq(&**known, component)) {
@@ -92,24 +88,24 @@ impl Keys {
     }
 }
 
-impl Reserved<'_> {
+impl<C> Reserved<'_, C> {
     /// Returns the key.
     pub(crate) fn key(&self) -> &KeyOctets {
         &self.key
     }
 
     /// Gives the key to a component, unless that is removed already.
-    pub(crate) fn give(mut self, component: Arc<Component>) {
+    pub(crate) fn give(mut self, component: Arc<C>, is_removed: impl Fn(&C) -> bool) {
         let mut keys = self.keys.0.lock();
         // Under the lock: whoever removes it frees the key afterwards.
-        if component.phase() != Phase::Removed {
+        if !is_removed(&component) {
             keys.insert(self.key.clone(), Some(component));
             self.is_given = true;
         }
     }
 }
 
-impl Drop for Reserved<'_> {
+impl<C> Drop for Reserved<'_, C> {
     fn drop(&mut self) {
         if !self.is_given {
             self.keys.0.lock().remove(&self.key);

@@ -1,5 +1,7 @@
 //! The part of a plan that runs in one process.
 
+use std::collections::{BTreeSet, HashSet};
+
 use oxorb_deploy::Process;
 use oxorb_deploy::plan::{Endpoint, ExternalReference, Instance, Plan};
 
@@ -18,18 +20,11 @@ const LOCALITY_MANAGER: &str = "edu.vanderbilt.dre.DAnCE.LocalityManager";
 /// Ends at instances of other processes become external references, with the location `plan:INSTANCE`. The references of
 /// those that provide come with [`Locality::finish`](crate::Locality::finish).
 pub fn part(plan: &Plan, process: &Process) -> Plan {
-    let own = |instance: &Instance| {
-        let mut wanted = process.instances.iter();
-        wanted.any(|&at| std::ptr::eq(&plan.instance[at], instance))
-    };
+    let own: BTreeSet<usize> = process.instances.iter().copied().collect();
     let mut part = plan.clone();
-    part.instance = plan
-        .instance
-        .iter()
-        .filter(|one| own(one))
-        .cloned()
-        .collect();
-    let has = |id: &str| part.instance.iter().any(|one| one.id.0 == id);
+    part.instance = own.iter().map(|&at| plan.instance[at].clone()).collect();
+    let ids: HashSet<&str> = own.iter().map(|&at| &*plan.instance[at].id.0).collect();
+    let has = |id: &str| ids.contains(id);
     part.connection.retain(|connection| {
         let mut ends = connection.internal_endpoint.iter();
         ends.any(|end| has(&end.instance.id))

@@ -30,6 +30,7 @@ pub use provided::Provided;
 use connections::{Made, User};
 use containers::Containers;
 use instance::{Installed, Recipe};
+use provided::provided_by;
 
 /// The part of a plan that runs in one process: containers, instances and their connections.
 ///
@@ -422,7 +423,7 @@ impl Locality {
             if users.is_empty() {
                 continue;
             }
-            let providers = self.providers(plan, connection, references)?;
+            let providers = self.providers(plan, connection, &instances, references)?;
             for user in users {
                 let each = providers.iter().map(|to| (user.clone(), to.clone()));
                 wanted.extend(each);
@@ -460,6 +461,7 @@ impl Locality {
         &self,
         plan: &Plan,
         connection: &Connection,
+        instances: &[Installed],
         references: &References,
     ) -> Result<Vec<ObjectRef>, LaunchError> {
         let mut found: Vec<ObjectRef> = Vec::new();
@@ -470,7 +472,7 @@ impl Locality {
             }
         };
         let mut expected = 0;
-        for provided in self.provided_by(plan, connection)? {
+        for provided in provided_by(plan, connection, instances)? {
             expected += 1;
             add(&provided.reference);
         }

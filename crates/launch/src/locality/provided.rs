@@ -25,46 +25,46 @@ pub struct Provided {
 impl Locality {
     /// Returns all that the instances of this process provide.
     pub(super) fn provided(&self, plan: &Plan) -> Result<Vec<Provided>, LaunchError> {
+        let instances = self.state.lock().instances.clone();
         let mut all = Vec::new();
         for connection in &plan.connection {
-            all.extend(self.provided_by(plan, connection)?);
+            all.extend(provided_by(plan, connection, &instances)?);
         }
         Ok(all)
     }
+}
 
-    /// Returns what the instances of this process provide for a connection.
-    pub(super) fn provided_by(
-        &self,
-        plan: &Plan,
-        connection: &Connection,
-    ) -> Result<Vec<Provided>, LaunchError> {
-        let instances = self.state.lock().instances.clone();
-        let ends = connection.internal_endpoint.iter();
-        let provided = ends.filter(|end| end.provides()).map(|end| {
-            let name = plan.instance_at(&end.instance);
-            let name = name.map_or("", |at| plan.instance[at].name.as_str());
-            let mut all = instances.iter();
-            let component = all.find(|one| one.name() == name);
-            let component = component.and_then(Installed::component);
-            let reference = match component {
-                Some(component) => port(component, name, end),
-                None => Err(format!("{name:?} is no component")),
-            };
-            match reference {
-                Ok(reference) => Ok(Provided {
-                    connection: connection.name.clone(),
-                    instance: name.to_owned(),
-                    port: end.port_name.clone(),
-                    reference,
-                }),
-                Err(why) => {
-                    let what = format!("connection {:?} cannot be made: {why}", connection.name);
-                    Err(LaunchError::new(&connection.name, end.place, what))
-                }
+/// Returns what the instances of this process provide for a connection.
+pub(super) fn provided_by(
+    plan: &Plan,
+    connection: &Connection,
+    instances: &[Installed],
+) -> Result<Vec<Provided>, LaunchError> {
+    let ends = connection.internal_endpoint.iter();
+    let provided = ends.filter(|end| end.provides()).map(|end| {
+        let name = plan.instance_at(&end.instance);
+        let name = name.map_or("", |at| plan.instance[at].name.as_str());
+        let mut all = instances.iter();
+        let component = all.find(|one| one.name() == name);
+        let component = component.and_then(Installed::component);
+        let reference = match component {
+            Some(component) => port(component, name, end),
+            None => Err(format!("{name:?} is no component")),
+        };
+        match reference {
+            Ok(reference) => Ok(Provided {
+                connection: connection.name.clone(),
+                instance: name.to_owned(),
+                port: end.port_name.clone(),
+                reference,
+            }),
+            Err(why) => {
+                let what = format!("connection {:?} cannot be made: {why}", connection.name);
+                Err(LaunchError::new(&connection.name, end.place, what))
             }
-        });
-        provided.collect()
-    }
+        }
+    });
+    provided.collect()
 }
 
 fn port(component: &Component, instance: &str, end: &Endpoint) -> Result<ObjectRef, String> {

@@ -99,7 +99,7 @@ fn one_process_runs_its_plan_alone() {
     let plan = folder.file("plan.toml", COCKPIT);
     let mut process = locality(&["--plan", &plan, "-ORBListenEndpoints", "iiop://127.0.0.1:0"]);
     process.wait_for_line("n main: running", LIMIT);
-    process.wait_for_line("update 5 48.5", LIMIT);
+    process.wait_for_line(" 48.5", LIMIT);
     terminate(&process);
     process.wait_for_line("gps remove", LIMIT);
     assert!(process.wait(LIMIT).success());
@@ -135,10 +135,14 @@ fn two_processes_find_each_other_and_again_after_a_restart() {
     terminate(&main);
     assert!(main.wait(LIMIT).success());
     assert!(!folder.0.join("references/gps.location.ior").exists());
+    // Its successor is elsewhere, as its position tells.
+    let gps = "name = \"gps\"\nnode = \"n\"\n";
+    let moved =
+        two_processes().replace(gps, &format!("{gps}configProperty = {{ offset = 0.25 }}\n"));
+    folder.file("plan.toml", &moved);
     let mut main = start("main");
     main.wait_for_line("n main: running", LIMIT);
-    screen.output();
-    screen.wait_for_line("update 9 48.5", LIMIT);
+    screen.wait_for_line(" 48.75", LIMIT);
     terminate(&screen);
     assert!(screen.wait(LIMIT).success());
 }

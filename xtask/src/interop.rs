@@ -12,6 +12,7 @@ mod apart;
 mod build;
 mod capture;
 mod checks;
+mod components;
 mod matrix;
 mod naming;
 mod orb;
@@ -36,7 +37,7 @@ Usage: cargo xtask interop [options]
   --jobs N          pairs that run at the same time (2)
   --write           write the result to INTEROP.md
   --check           fail when INTEROP.md says something else
-  --only PART       calls (the matrix of the programs) or naming (the name servers)
+  --only PART       calls (the matrix of the programs), naming (the name servers) or components
   --no-capture      do not have tshark decode what OxORB sends
   --format json     print the result as JSON";
 
@@ -56,6 +57,8 @@ struct Options {
     calls: bool,
     /// The name servers.
     naming: bool,
+    /// Clients of OxORB's components.
+    components: bool,
 }
 
 impl Options {
@@ -70,6 +73,7 @@ impl Options {
             json: false,
             calls: true,
             naming: true,
+            components: true,
         };
         let mut args = args.iter();
         while let Some(arg) = args.next() {
@@ -91,11 +95,15 @@ impl Options {
                         .parse()
                         .map_err(|_| "--jobs needs a number".to_owned())?
                 }
-                "--only" => match value()?.as_str() {
-                    "calls" => options.naming = false,
-                    "naming" => options.calls = false,
-                    other => return Err(format!("--only {other}: calls or naming")),
-                },
+                "--only" => {
+                    let part = value()?;
+                    if !["calls", "naming", "components"].contains(&part.as_str()) {
+                        return Err(format!("--only {part}: calls, naming or components"));
+                    }
+                    options.calls = part == "calls";
+                    options.naming = part == "naming";
+                    options.components = part == "components";
+                }
                 "--format" if value()? == "json" => options.json = true,
                 "--write" => options.write = true,
                 "--check" => options.check = true,
@@ -129,12 +137,29 @@ pub(crate) fn main(args: &[String]) -> Result<(), String> {
         true => Some(naming::all(&places, &programs, &options.orbs)?),
         false => None,
     };
+    let components = match options.components && options.column.is_none() {
+        true if options.orbs.contains(&Orb::Ox) => {
+            let server = programs.oxorb.join("interop-components").into();
+            let clients = component_clients(&programs, &options.orbs);
+            Some(components::all(
+                &places.work.join("components"),
+                server,
+                &clients,
+            )?)
+        }
+        true => None,
+        false => None,
+    };
     match (options.json, options.calls) {
         (true, _) => {
             let names = names.as_deref().map(naming::json);
             println!(
                 "{}",
-                serde_json::json!({ "calls": report::json(&results), "naming": names })
+                serde_json::json!({
+                    "calls": report::json(&results),
+                    "naming": names,
+                    "components": components.as_deref().map(components::json),
+                })
             );
         }
         (false, true) => print!("{}", report::table(&results)),
@@ -145,20 +170,32 @@ pub(crate) fn main(args: &[String]) -> Result<(), String> {
     // The tests of oxorb-notify write and check this part.
     let (before_events, events) = before.split_at(part(&before, EVENTS));
     let (calls_before, names_before) = before_events.split_at(part(before_events, naming::HEADING));
+    let (names_before, components_before) =
+        names_before.split_at(part(names_before, components::HEADING));
     let calls = match options.calls {
         true => report::markdown(&results),
         false => calls_before.to_owned(),
     };
-    let markdown = match &names {
-        Some(names) => calls + &naming::markdown(names) + events,
-        None => calls + names_before + events,
-    };
+    let names_now = names.as_deref().map(naming::markdown);
+    let components_now = components.as_deref().map(components::markdown);
+    let markdown = [
+        &calls,
+        names_now.as_deref().unwrap_or(names_before),
+        components_now.as_deref().unwrap_or(components_before),
+        events,
+    ];
+    let markdown = markdown.concat();
     if options.write {
         std::fs::write(&places.markdown, &markdown)
             .map_err(|e| format!("{}: {e}", places.markdown.display()))?;
     }
     let mut complaints = report::complaints(&results);
     complaints.extend(names.iter().flat_map(|names| naming::complaints(names)));
+    complaints.extend(
+        components
+            .iter()
+            .flat_map(|rows| components::complaints(rows)),
+    );
     if options.check && before != markdown {
         complaints.push("INTEROP.md says something else: cargo xtask interop --write".to_owned());
     }
@@ -167,6 +204,30 @@ pub(crate) fn main(args: &[String]) -> Result<(), String> {
     } else {
         Err(complaints.join("\n"))
     }
+}
+
+/// The clients of components of the other ORBs.
+fn component_clients(programs: &build::Programs, orbs: &[Orb]) -> Vec<components::Client> {
+    let peers = orbs.iter().filter(|orb| **orb != Orb::Ox);
+    let clients = peers.map(|orb| match orb {
+        Orb::Jac => components::Client {
+            name: orb.name(),
+            program: "java".into(),
+            args: vec![
+                "-cp".into(),
+                programs.java_class_path.clone(),
+                "-XX:TieredStopAtLevel=1".into(),
+                "-Djavax.rmi.CORBA.UtilClass=peers.RmiUtil".into(),
+                "peers.ComponentClient".into(),
+            ],
+        },
+        _ => components::Client {
+            name: orb.name(),
+            program: programs.omniorb.join("interop-components").into(),
+            args: Vec::new(),
+        },
+    });
+    clients.collect()
 }
 
 /// The directories and files of the test.

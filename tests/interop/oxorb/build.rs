@@ -13,5 +13,9 @@ fn main() -> Result<(), oxorb_idlgen::Error> {
         .ami("InteropAsync::Worker")
         .amh("InteropAsync::Worker")
         .joined("idl")
+        .compile()?;
+    oxorb_idlgen::Builder::new()
+        .file("../interop_components.idl")
+        .executors(true)
         .compile()
 }

@@ -10,7 +10,7 @@ use super::process::tool;
 
 /// Where the built programs are.
 pub(super) struct Programs {
-    /// Directory of `interop-server`, `interop-client` and `interop-naming`.
+    /// Directory of `interop-server`, `interop-client`, `interop-naming` and `interop-components`.
     pub(super) omniorb: PathBuf,
     /// Directory of the same, and of `oxorb`.
     pub(super) oxorb: PathBuf,
@@ -23,15 +23,32 @@ pub(super) fn build(places: &Places, orbs: &[Orb]) -> Result<Programs, String> {
         oxorb: PathBuf::new(),
         java_class_path: OsString::new(),
     };
-    for orb in orbs {
+    if !orbs.is_empty() {
+        eprintln!("building the {} programs", Orb::Ox.name());
+        // Also the command, which prints the equivalent IDL of components for the others.
+        programs.oxorb = oxorb(places)?;
+    }
+    for orb in orbs.iter().filter(|orb| **orb != Orb::Ox) {
         eprintln!("building the {} programs", orb.name());
         match orb {
-            Orb::Omni => programs.omniorb = omniorb(places)?,
-            Orb::Jac => programs.java_class_path = jacorb(places)?,
-            Orb::Ox => programs.oxorb = oxorb(places)?,
+            Orb::Omni => programs.omniorb = omniorb(places, &programs.oxorb)?,
+            Orb::Jac => programs.java_class_path = jacorb(places, &programs.oxorb)?,
+            Orb::Ox => {}
         }
     }
     Ok(programs)
+}
+
+/// The IDL that is equivalent to that of the components.
+fn equivalent(places: &Places, oxorb: &Path) -> Result<String, String> {
+    let command = oxorb.join("oxorb");
+    let mut line = args("idl show --equivalent");
+    line.push(places.sources.join("interop_components.idl").into());
+    tool(&command.to_string_lossy(), &line, &places.root)
+}
+
+fn write(file: &Path, text: &str) -> Result<(), String> {
+    std::fs::write(file, text).map_err(|e| format!("{}: {e}", file.display()))
 }
 
 fn oxorb(places: &Places) -> Result<PathBuf, String> {
@@ -46,7 +63,7 @@ fn oxorb(places: &Places) -> Result<PathBuf, String> {
     Ok(own.parent().ok_or("xtask has no directory")?.to_owned())
 }
 
-fn omniorb(places: &Places) -> Result<PathBuf, String> {
+fn omniorb(places: &Places, oxorb: &Path) -> Result<PathBuf, String> {
     let out = places.work.join("cpp");
     let sources = places.sources.join("cpp");
     let idl = [
@@ -58,12 +75,23 @@ fn omniorb(places: &Places) -> Result<PathBuf, String> {
         "interop_async.idl",
     ];
     create(&out)?;
-    if !is_newer(&out.join("interop-client"), &[&places.sources, &sources])? {
+    if !is_newer(
+        &out.join("interop-components"),
+        &[&places.sources, &sources],
+    )? {
         let system = tool("pkg-config", &args("--variable=idldir omniORB4"), &out)?;
         for file in idl {
             let mut command = args("-bcxx -Wba -Wbh=.hh -Wbs=SK.cc -Wbd=DynSK.cc -C. -I");
             command.push(system.trim().into());
             command.push(places.sources.join(file).into());
+            tool("omniidl", &command, &out)?;
+        }
+        let library = places.root.join("idl/omg");
+        write(&out.join("equivalent.idl"), &equivalent(places, oxorb)?)?;
+        for file in [out.join("equivalent.idl"), library.join("Components.idl")] {
+            let mut command = args("-bcxx -Wbh=.hh -Wbs=SK.cc -C. -I");
+            command.extend([library.clone().into(), "-I".into(), system.trim().into()]);
+            command.push(file.into());
             tool("omniidl", &command, &out)?;
         }
         let flags = tool(
@@ -102,6 +130,9 @@ fn omniorb(places: &Places) -> Result<PathBuf, String> {
             (sources.join("client_any.cc"), "client_any.o"),
             (sources.join("client_values.cc"), "client_values.o"),
             (sources.join("naming.cc"), "naming.o"),
+            (sources.join("components.cc"), "components.o"),
+            (out.join("equivalentSK.cc"), "equivalentSK.o"),
+            (out.join("ComponentsSK.cc"), "ComponentsSK.o"),
         ];
         let compile = |source: &Path, object: &str| {
             // -w: omniidl's own code is not ours to mend.
@@ -130,21 +161,29 @@ fn omniorb(places: &Places) -> Result<PathBuf, String> {
         ] {
             let mut command = args(&format!("-pthread -o {program} {objects}"));
             command.extend(
-                units[..units.len() - 9]
+                units[..units.len() - 12]
                     .iter()
                     .map(|(_, object)| (*object).into()),
             );
             command.extend(args(&flags));
             tool("g++", &command, &out)?;
         }
-        let mut command = args("-pthread -o interop-naming naming.o");
-        command.extend(args(&flags));
-        tool("g++", &command, &out)?;
+        for (program, objects) in [
+            ("interop-naming", "naming.o"),
+            (
+                "interop-components",
+                "components.o equivalentSK.o ComponentsSK.o",
+            ),
+        ] {
+            let mut command = args(&format!("-pthread -o {program} {objects}"));
+            command.extend(args(&flags));
+            tool("g++", &command, &out)?;
+        }
     }
     Ok(out)
 }
 
-fn jacorb(places: &Places) -> Result<OsString, String> {
+fn jacorb(places: &Places, oxorb: &Path) -> Result<OsString, String> {
     let jars = places.work.join("jars");
     let names = std::fs::read_dir(&jars)
         .map_err(|_| "no JacORB: run tests/interop/install-peers.sh".to_owned())?;
@@ -189,6 +228,7 @@ fn jacorb(places: &Places) -> Result<OsString, String> {
             command.push(places.sources.join(idl).into());
             tool("java", &command, &places.root)?;
         }
+        components(places, oxorb, &class_path, &generated)?;
         let mut command: Vec<OsString> = vec![
             "-nowarn".into(),
             "-encoding".into(),
@@ -204,6 +244,51 @@ fn jacorb(places: &Places) -> Result<OsString, String> {
         std::fs::write(&stamp, "").map_err(|e| format!("{}: {e}", stamp.display()))?;
     }
     Ok(class_path)
+}
+
+/// Compiles the equivalent IDL of components with JacORB.
+fn components(
+    places: &Places,
+    oxorb: &Path,
+    class_path: &OsString,
+    generated: &Path,
+) -> Result<(), String> {
+    let library = places.root.join("idl/omg/Components.idl");
+    let text =
+        std::fs::read_to_string(&library).map_err(|e| format!("{}: {e}", library.display()))?;
+    // JacORB's compiler does not know what of CORBA the module uses, and scatters what has the prefix omg.org over two
+    // packages.
+    let text = text
+        .replace("#include <orb.idl>", "")
+        .replace("#pragma prefix \"omg.org\"", "")
+        .replace("CORBA::RepositoryId", "string")
+        .replace(
+            "module Components {",
+            "module Components {\n    typedef sequence<octet> OctetSeq;",
+        )
+        .replace("CORBA::OctetSeq", "OctetSeq");
+    let folder = generated.join("component_idl");
+    create(&folder)?;
+    write(&folder.join("Components.idl"), &text)?;
+    write(&folder.join("equivalent.idl"), &equivalent(places, oxorb)?)?;
+    for file in ["Components.idl", "equivalent.idl"] {
+        let mut command: Vec<OsString> = vec!["-cp".into(), class_path.clone()];
+        command.push("org.jacorb.idl.parser".into());
+        command.push(format!("-I{}", folder.display()).into());
+        command.extend(["-d".into(), generated.into()]);
+        command.push(folder.join(file).into());
+        tool("java", &command, &places.root)?;
+    }
+    let mut made = Vec::new();
+    for package in ["Components", "InteropComponents"] {
+        java_files(&generated.join(package), &mut made)?;
+    }
+    for file in made.iter().map(Path::new) {
+        let text = std::fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display()))?;
+        let with_prefix = text.replace("\"IDL:Components/", "\"IDL:omg.org/Components/");
+        write(file, &with_prefix)?;
+    }
+    Ok(())
 }
 
 /// Adds every Java source below a directory.

@@ -92,6 +92,8 @@ enum Command {
     DemoServer(demo::server::Args),
     #[command(name = "demo-client", hide = true, subcommand)]
     DemoClient(demo::client::Client),
+    #[command(name = "demo-avionics", hide = true)]
+    DemoAvionics(demo::avionics::server::Args),
 }
 
 fn main() -> ExitCode {
@@ -120,6 +122,7 @@ fn main() -> ExitCode {
         Command::Completions(args) => completions::run(args),
         Command::DemoServer(args) => demo::server::run(args),
         Command::DemoClient(client) => demo::client::run(client),
+        Command::DemoAvionics(args) => return demo::avionics::server::run(args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -40,7 +40,7 @@ impl Cached {
 impl Location for Cached {
     fn position(&self) -> oxorb::Result<Position> {
         let position = self.position.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(position.clone().unwrap_or(Position {
+        Ok(position.unwrap_or(Position {
             latitude: f64::NAN,
             longitude: f64::NAN,
         }))

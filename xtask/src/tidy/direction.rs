@@ -259,6 +259,7 @@ const LAYERS: [Layer; 48] = [
             "oxorb-deploy",
             "oxorb-dynamic",
             "oxorb-event",
+            "oxorb-example-avionics-display",
             "oxorb-idl",
             "oxorb-idlgen",
             "oxorb-idltypes",
@@ -270,7 +271,7 @@ const LAYERS: [Layer; 48] = [
             "oxorb-scheduler",
             "oxorb-store",
         ],
-        why: "the command is a user of the facade, as an application is",
+        why: "the command is a user of the facade, as an application is; its demo runs an example's components",
     },
     Layer {
         package: "oxorb-testkit",

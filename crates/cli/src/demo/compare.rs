@@ -162,7 +162,7 @@ impl Display for Comparison {
         writeln!(
             f,
             "\nNext: `oxorb demo sched` overloads a server under four scheduling strategies, `oxorb demo events` an event\n\
-             channel; docs/realtime.md has lanes in a program of yours."
+             channel, `oxorb demo avionics` components; docs/realtime.md has lanes in a program of yours."
         )
     }
 }

@@ -1,16 +1,13 @@
 //! What people see while an act runs: a histogram that lives on a terminal, lines elsewhere.
 
-use std::fmt::Write as _;
-use std::io::{IsTerminal as _, stdout};
 use std::time::Duration;
-
-use terminal_size::{Height, Width, terminal_size};
 
 use super::Args;
 use super::act::{Act, WORK};
 use super::client::{BOUNDS, BusyTold, UrgentTold};
+use super::live::{Live, progress};
 use super::server::Started;
-use crate::output::{Done, FAINT, Format, STRONG, control, print};
+use crate::output::{Done, FAINT, Format, STRONG, print};
 use crate::statistics::Time;
 
 /// How often what is shown changes on a terminal.
@@ -28,8 +25,7 @@ pub(super) struct Display {
     seconds: u32,
     clients: u32,
     updates: u32,
-    /// Lines of the live part that are on the terminal now.
-    drawn: usize,
+    live: Live,
 }
 
 #[derive(PartialEq)]
@@ -44,7 +40,7 @@ impl Display {
     pub(super) fn new(args: &Args) -> Self {
         let how = match args.format {
             Format::Json => How::Silent,
-            Format::Text if stdout().is_terminal() && !is_dumb() => How::Live,
+            Format::Text if Live::is_possible() => How::Live,
             Format::Text => How::Lines,
         };
         Display {
@@ -52,7 +48,7 @@ impl Display {
             seconds: args.seconds,
             clients: args.clients,
             updates: 0,
-            drawn: 0,
+            live: Live::default(),
         }
     }
 
@@ -96,53 +92,14 @@ impl Display {
 
     /// Clears the live part: what it showed comes again beside the other acts.
     pub(super) fn fall(&mut self) -> Done {
-        self.erase()
+        self.live.erase()
     }
 
-    /// A line that wraps, or scrolls away, could not be drawn over: what does
-    /// not fit the terminal as it is now is left out until the end.
     fn redraw(&mut self, urgent: &UrgentTold, others: &BusyTold) -> Done {
-        self.erase()?;
-        let (columns, rows) = match terminal_size() {
-            Some((Width(columns), Height(rows))) => (usize::from(columns), usize::from(rows)),
-            None => (80, 24),
-        };
-        let mut lines = vec![self.progress(urgent), line(urgent, others)];
+        let mut lines = vec![progress(urgent.seconds, self.seconds), line(urgent, others)];
         lines.extend(histogram(&urgent.shares));
-        lines.truncate(rows.saturating_sub(2));
-        self.drawn = lines.len();
-        let mut text = String::new();
-        for line in &lines {
-            // All of it is ASCII: an octet is a column.
-            let _ = writeln!(text, "{}", line.get(..columns).unwrap_or(line));
-        }
-        print(text)
+        self.live.draw(lines)
     }
-
-    fn progress(&self, urgent: &UrgentTold) -> String {
-        const WIDTH: usize = 40;
-        let share = (urgent.seconds / f64::from(self.seconds)).min(1.0);
-        let done = (share * WIDTH as f64) as usize;
-        format!(
-            "[{}{}] {:.0} of {} s",
-            "#".repeat(done),
-            "-".repeat(WIDTH - done),
-            urgent.seconds,
-            self.seconds
-        )
-    }
-
-    fn erase(&mut self) -> Done {
-        match std::mem::take(&mut self.drawn) {
-            0 => Ok(()),
-            lines => control(&format!("\x1b[{lines}A\x1b[J")),
-        }
-    }
-}
-
-/// A terminal that cannot move its cursor.
-fn is_dumb() -> bool {
-    std::env::var_os("TERM").is_none_or(|terminal| terminal == "dumb")
 }
 
 fn line(urgent: &UrgentTold, others: &BusyTold) -> String {

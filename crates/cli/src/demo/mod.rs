@@ -2,10 +2,12 @@
 //! lane at SCHED_FIFO.
 
 mod act;
+pub(crate) mod avionics;
 pub(crate) mod client;
 mod compare;
 mod display;
 mod events;
+mod live;
 mod process;
 mod sched;
 pub(crate) mod server;
@@ -60,6 +62,8 @@ enum Play {
     Sched(sched::Args),
     /// Show an event channel: urgent events overtake, slow consumers lose only their own, filters, a timeout
     Events(events::Args),
+    /// Run components of a cockpit in an overloaded ordinary server, then with real-time resources, and count late warnings
+    Avionics(avionics::Args),
 }
 
 /// CORBA priority of the urgent client and of its lane, and the priority of SCHED_FIFO that stands for it.
@@ -70,6 +74,7 @@ pub(crate) fn run(args: Args) -> Done {
     match &args.play {
         Some(Play::Sched(args)) => return sched::run(args),
         Some(Play::Events(args)) => return events::run(args),
+        Some(Play::Avionics(args)) => return avionics::run(args),
         None => {}
     }
     if args.idl {

@@ -36,6 +36,20 @@ impl Process {
         })
     }
 
+    /// Returns the id of the process.
+    pub(super) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Returns a line that came since, if there is one.
+    pub(super) fn line(&self) -> Result<Option<String>, Failed> {
+        match self.lines.try_recv() {
+            Ok(line) => Ok(Some(line)),
+            Err(TryRecvError::Empty) => Ok(None),
+            Err(TryRecvError::Disconnected) => Err(self.ended_early()),
+        }
+    }
+
     /// Waits for one line.
     pub(super) fn hear<T: DeserializeOwned>(&self) -> Result<T, Failed> {
         match self.lines.recv_timeout(PATIENCE) {
@@ -57,14 +71,18 @@ impl Process {
             match self.lines.try_recv() {
                 Ok(line) => *told = serde_json::from_str(&line)?,
                 Err(TryRecvError::Disconnected) if !done(told) => {
-                    return Err(because(format!(
-                        "{} ended early; its own message, if it had one, is above",
-                        self.name
-                    )));
+                    return Err(self.ended_early());
                 }
                 Err(_) => return Ok(()),
             }
         }
+    }
+
+    fn ended_early(&self) -> Failed {
+        because(format!(
+            "{} ended early; its own message, if it had one, is above",
+            self.name
+        ))
     }
 
     /// Closing its standard input asks it to end; waits for that, a while.

@@ -83,15 +83,25 @@ pub(crate) fn run(args: Args) -> Done {
     Ok(())
 }
 
-/// All threads of this process compete for the last CPU that it may use; gives its number.
+/// Has all threads of this process compete for the last CPU that it may use, and returns its number.
 fn share_one_cpu() -> Result<usize, Failed> {
+    let cpu = last_cpu()?;
+    stay_on(cpu)?;
+    Ok(cpu)
+}
+
+/// Returns the number of the last CPU that this process may use.
+pub(super) fn last_cpu() -> Result<usize, Failed> {
     let allowed = sched_getaffinity(None)?;
     let last = (0..CpuSet::MAX_CPU).rev().find(|&cpu| allowed.is_set(cpu));
-    let cpu = last.ok_or_else(|| because("this process may use no CPU"))?;
+    last.ok_or_else(|| because("this process may use no CPU"))
+}
+
+/// Has this thread, and those that it starts, run on one CPU.
+pub(super) fn stay_on(cpu: usize) -> Done {
     let mut one = CpuSet::new();
     one.set(cpu);
-    sched_setaffinity(None, &one)?;
-    Ok(cpu)
+    Ok(sched_setaffinity(None, &one)?)
 }
 
 /// Activates the Navigator of all others. Its threads have no priority of the system's scheduler: they take all of a

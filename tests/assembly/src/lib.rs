@@ -166,3 +166,8 @@ pub fn create_collision_radar() -> impl avionics::SensorExecutor {
 pub fn create_warning_display() -> impl avionics::DisplayExecutor {
     Display::default()
 }
+
+/// The page for component developers, whose example is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/roles/component-developer.md")]
+struct ComponentDeveloperPage;

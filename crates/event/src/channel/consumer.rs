@@ -186,9 +186,9 @@ impl Connected {
         }
         match &self.queue {
             None => {
-                let pushed = self
-                    .target
-                    .push(events, outgoing.octets(), outgoing.arrived())?;
+                let (received, octets) = (outgoing.received(), outgoing.octets());
+                let arrived = outgoing.arrived();
+                let pushed = self.target.push(events, received, octets, arrived)?;
                 if pushed == Pushed::NotYet {
                     self.target.count_failed(events);
                 }

@@ -13,6 +13,8 @@ use crate::rtec_event_comm::{Event, PushConsumer, PushConsumerRef, push_consumer
 /// A set of events in the supplier's thread.
 pub(super) struct Outgoing<'e> {
     events: &'e [Event],
+    /// The set as it was received, if that is how it is sent.
+    received: Option<&'e [u8]>,
     /// Time of arrival, where latencies are measured.
     arrived: Option<Instant>,
     octets: Octets,
@@ -55,10 +57,21 @@ impl<'e> Outgoing<'e> {
     pub(super) fn new(events: &'e [Event], arrived: Option<Instant>) -> Outgoing<'e> {
         Outgoing {
             events,
+            received: None,
             arrived,
             octets: Octets::default(),
             set: OnceCell::new(),
         }
+    }
+
+    /// Has the set sent as it was received: its sequence in our own order of octets, from a multiple of eight on, with
+    /// nothing in it that depends on code sets.
+    pub(super) fn with_received(self, received: Option<&'e [u8]>) -> Outgoing<'e> {
+        Outgoing { received, ..self }
+    }
+
+    pub(super) fn received(&self) -> Option<&'e [u8]> {
+        self.received
     }
 
     pub(super) fn events(&self) -> &'e [Event] {
@@ -80,7 +93,10 @@ impl<'e> Outgoing<'e> {
             .set
             .get_or_init(|| sets::copy(self.events, self.arrived));
         if with_octets {
-            set.octets.make(&set.events);
+            match self.received {
+                Some(received) => set.octets.take_over(received),
+                None => drop(set.octets.make(&set.events)),
+            }
         }
         set
     }
@@ -88,10 +104,11 @@ impl<'e> Outgoing<'e> {
 
 impl Octets {
     /// Sends a set, always the same: without a message to a servant of this process, with the same octets to each consumer
-    /// elsewhere.
+    /// elsewhere, those `received` if there are such.
     pub(super) fn send(
         &self,
         events: &[Event],
+        received: Option<&[u8]>,
         consumer: &PushConsumerRef,
         timed: &PushConsumerRef,
     ) -> Result<(), SystemException> {
@@ -103,9 +120,15 @@ impl Octets {
         {
             return Ok(());
         }
-        let octets = self.make(events);
         let timed = timed.reference();
         timed.send(&push_consumer::op::PUSH, |e| {
+            if let Some(received) = received
+                && takes_as_it_is(e)
+            {
+                e.octets(received);
+                return Ok(());
+            }
+            let octets = self.make(events);
             if !octets.as_ref().is_ok_and(|octets| octets.copy_to(e)) {
                 let other = || marshal(events, e.dialect());
                 let other = self.other.get_or_init(other);
@@ -115,6 +138,20 @@ impl Octets {
             }
             Ok(())
         })
+    }
+
+    /// Takes the octets of the set from where they were received, unless it has some.
+    fn take_over(&self, received: &[u8]) {
+        self.usual.get_or_init(|| {
+            let mut buffer = BUFFER.try_with(Cell::take).unwrap_or_default();
+            buffer.clear();
+            buffer.extend_from_slice(received);
+            Ok(Marshalled {
+                used: buffer.len(),
+                buffer,
+                dialect: None,
+            })
+        });
     }
 
     /// Marshals the set, the first time.
@@ -137,14 +174,19 @@ impl Drop for Octets {
 impl Marshalled {
     /// Copies the octets into a message that takes them as they are: they begin at a multiple of eight, in our own order of
     /// octets, and have its code sets. Returns whether it does.
-    fn copy_to(&self, e: &mut Encoder<'_>) -> bool {
+    fn copy_to<'a>(&'a self, e: &mut Encoder<'a>) -> bool {
         let same_text = self.dialect.is_none_or(|dialect| dialect == e.dialect());
-        let fits = same_text && e.order() == ByteOrder::NATIVE && e.position() & 7 == 0;
+        let fits = same_text && takes_as_it_is(e);
         if fits {
-            e.copy_octets(&self.buffer[..self.used]);
+            e.octets(&self.buffer[..self.used]);
         }
         fits
     }
+}
+
+/// Whether octets that begin at a multiple of eight, in our own order, go into a message as they are.
+fn takes_as_it_is(e: &Encoder<'_>) -> bool {
+    e.order() == ByteOrder::NATIVE && e.position() & 7 == 0
 }
 
 /// Octets that a buffer may have beyond twice what it holds.
@@ -171,6 +213,6 @@ fn marshal(events: &[Event], dialect: Dialect) -> CdrResult<Marshalled> {
 }
 
 /// Whether the `any` of an event is empty: what it holds may depend on code sets, and on the ORB that reads it.
-fn is_textless(event: &Event) -> bool {
+pub(crate) fn is_textless(event: &Event) -> bool {
     event.data.any_value.type_code().kind() == TcKind::Null
 }

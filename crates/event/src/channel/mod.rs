@@ -30,6 +30,7 @@ pub use connection::{ConsumerConnection, SupplierConnection};
 pub(crate) use core::Core;
 use core::Queues;
 pub use dispatch::ConsumerDispatch;
+pub(crate) use encoded::is_textless;
 pub use notice::{Notice, Released, Side};
 pub(crate) use observers::Watcher;
 pub use options::{ChannelOptions, Control, Limits};

@@ -248,11 +248,20 @@ impl SupplierProxy {
     /// Nobody is connected here, or the set is beyond a limit; it is dropped and counted. So are single events beyond the
     /// supplier's rate.
     pub(crate) fn push(&self, events: &[Event]) -> Result<(), PushError> {
+        self.push_received(events, None)
+    }
+
+    /// Pushes as [`push`](Self::push) does. `received`: a set of one event as it came, which goes on as it is.
+    pub(crate) fn push_received(
+        &self,
+        events: &[Event],
+        received: Option<&[u8]>,
+    ) -> Result<(), PushError> {
         let options = &self.core.options;
         let routes = self.routes().ok_or(PushError::NotConnected)?;
         self.counts.take(events, options)?;
         if !options.timestamps {
-            return self.deliver(events, &routes);
+            return self.deliver(events, received, &routes);
         }
         let received = crate::time::now();
         let mut stamped = events.to_vec();
@@ -260,10 +269,15 @@ impl SupplierProxy {
             event.header.ec_recv_time = received;
             event.header.ec_send_time = crate::time::now();
         }
-        self.deliver(&stamped, &routes)
+        self.deliver(&stamped, None, &routes)
     }
 
-    fn deliver(&self, events: &[Event], routes: &Routes) -> Result<(), PushError> {
+    fn deliver(
+        &self,
+        events: &[Event],
+        received: Option<&[u8]>,
+        routes: &Routes,
+    ) -> Result<(), PushError> {
         let (mut asked, mut refused) = (0, 0);
         let arrived = self.core.options.latency.then(Instant::now);
         for event in events {
@@ -272,6 +286,7 @@ impl SupplierProxy {
                 continue;
             }
             let outgoing = Outgoing::new(std::slice::from_ref(event), arrived);
+            let outgoing = outgoing.with_received(received);
             let trigger = Trigger { event, timer: None };
             routes.each(&event.header, |consumer| {
                 asked += 1;

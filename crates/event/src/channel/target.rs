@@ -73,6 +73,7 @@ impl Target {
     pub(super) fn push(
         &self,
         events: &[Event],
+        received: Option<&[u8]>,
         octets: &Octets,
         arrived: Option<Instant>,
     ) -> Result<Pushed, Released> {
@@ -82,7 +83,7 @@ impl Target {
                 panic::catch_unwind(AssertUnwindSafe(push)).map_err(|_| PANICKED)
             }
             (Consumer::Object(object), timed) => {
-                octets.send(events, object, timed.as_ref().unwrap_or(object))
+                octets.send(events, received, object, timed.as_ref().unwrap_or(object))
             }
         };
         match pushed {
@@ -169,7 +170,10 @@ pub(super) struct Queued {
 impl Sink<Arc<Set>> for Queued {
     fn deliver(&self, sets: &[Arc<Set>]) -> Outcome {
         for set in sets {
-            match self.target.push(&set.events, &set.octets, set.arrived) {
+            match self
+                .target
+                .push(&set.events, None, &set.octets, set.arrived)
+            {
                 Ok(Pushed::Delivered) => {}
                 Ok(Pushed::Failed) => return Outcome::Failed,
                 Ok(Pushed::NotYet) => return Outcome::Retry(PAUSE),

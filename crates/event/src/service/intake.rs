@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use oxorb::__gen::Handles;
 use oxorb::cdr::{Decode as _, Decoder, Result as CdrResult};
-use oxorb::{Any, Outcome, Servant, Upcall};
+use oxorb::{Any, ByteOrder, Outcome, Servant, Upcall};
 
-use crate::channel::SupplierProxy;
+use crate::channel::{SupplierProxy, is_textless};
 use crate::rtec_event_comm::{Event, EventHeader};
 
 /// Servant of a supplier's proxy: `push` here, all other operations by the generated skeleton.
@@ -36,11 +36,12 @@ impl Intake {
     fn push(&self, mut upcall: Upcall<'_>) -> Outcome {
         // A consumer of this process may have the thread serve another push before this one ends: it finds none.
         let mut events = EVENTS.try_with(Cell::take).unwrap_or_default();
-        if let Err(rejected) = upcall.args(|d| read(d, &mut events)) {
-            return upcall.reject(rejected);
-        }
+        let received = match upcall.args(|d| read(d, &mut events)) {
+            Ok(received) => received,
+            Err(rejected) => return upcall.reject(rejected),
+        };
         // A oneway has no answer: what is refused is counted.
-        let _ = self.proxy.push(&events);
+        let _ = self.proxy.push_received(&events, received);
         keep(events);
         upcall.done()
     }
@@ -71,14 +72,23 @@ impl Servant for Intake {
     }
 }
 
-fn read(d: &mut Decoder<'_>, events: &mut Vec<Event>) -> CdrResult<()> {
+/// Reads events. Returns their octets if these are a set of one event that any ORB of this order of octets takes as it is.
+fn read<'m>(d: &mut Decoder<'m>, events: &mut Vec<Event>) -> CdrResult<Option<&'m [u8]>> {
+    let mut before = d.clone();
     d.sequence_into(events, |d, event: &mut Event| {
         event.header = EventHeader::decode(d)?;
         event.data.pad1 = d.long()?;
         d.octets_into(&mut event.data.payload)?;
         event.data.any_value = Any::decode(d)?;
         Ok(())
-    })
+    })?;
+    let octets = d.position() - before.position();
+    let goes_on = d.order() == ByteOrder::NATIVE
+        && before.position() & 7 == 0
+        // All in one piece.
+        && octets <= before.remaining()
+        && matches!(&events[..], [one] if is_textless(one));
+    goes_on.then(|| before.octets(octets)).transpose()
 }
 
 /// Keeps the memory of events for the next ones, unless it is large. Values go: they may hold on to anything.

@@ -9,6 +9,7 @@ mod observers;
 mod peers;
 mod queued;
 mod rates;
+mod received;
 mod scheduling;
 mod timers;
 mod typed;

@@ -44,6 +44,8 @@ pub(crate) struct Core {
     /// Looks whether there is another schedule.
     looks: Arc<Rounds>,
     names: Names,
+    /// Looks for suppliers that have gone without a word.
+    silences: Arc<Rounds>,
     /// What connecting is told to, by itself.
     scheduling: OnceLock<Scheduling>,
     /// Called with each consumer that connects.
@@ -93,6 +95,9 @@ type Calls = Vec<Box<dyn FnOnce() + Send>>;
 /// Calls of `destroy` that are made at a time.
 const SIDE_BY_SIDE: usize = 16;
 
+/// Shortest time between two looks for silent suppliers.
+const LEAST_LOOK: Duration = Duration::from_millis(10);
+
 /// Times that a call may take which `destroy` takes at most for all of its calls.
 const DESTROY_CALLS: u32 = 10;
 
@@ -107,6 +112,7 @@ impl Core {
             log: OnceLock::new(),
             rounds: Arc::default(),
             looks: Arc::default(),
+            silences: Arc::default(),
             names: Names::default(),
             scheduling: OnceLock::new(),
             chooser: OnceLock::new(),
@@ -466,6 +472,28 @@ impl Core {
         }
     }
 
+    /// Begins to look for suppliers elsewhere that connected with nil and push nothing any more, when the first has connected.
+    pub(super) fn watch_silence(self: &Arc<Self>) {
+        if let Some(idle) = self.options.supplier_idle {
+            let weak = Arc::downgrade(self);
+            let look = move || {
+                weak.upgrade()
+                    .map(|core| core.release_silent(idle))
+                    .is_some()
+            };
+            let period = (idle / 4).max(LEAST_LOOK);
+            self.silences.begin("event-silence", period, look);
+        }
+    }
+
+    fn release_silent(&self, idle: Duration) {
+        for proxy in self.supplier_proxies() {
+            if proxy.silence().is_some_and(|silence| silence >= idle) {
+                proxy.release(Released::Silent(idle));
+            }
+        }
+    }
+
     /// Asks each peer once, one after the other: a round takes `control.timeout` for each that does not answer.
     fn ask_all(self: &Arc<Self>) {
         for consumer in self.consumers() {
@@ -527,6 +555,7 @@ impl Core {
         drop(members);
         self.rounds.stop();
         self.looks.stop();
+        self.silences.stop();
         self.observers.clear();
         if let Some(queues) = &self.queues {
             // What waits is delivered, within the time of one call.
@@ -576,6 +605,7 @@ impl Drop for Core {
     fn drop(&mut self) {
         self.rounds.stop();
         self.looks.stop();
+        self.silences.stop();
         let consumers = std::mem::take(&mut self.lock().consumers);
         for consumer in consumers.values().filter_map(|proxy| proxy.close()) {
             consumer.target.call_back_local();

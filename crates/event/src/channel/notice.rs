@@ -1,4 +1,5 @@
 use std::fmt;
+use std::time::Duration;
 
 use oxorb::SystemException;
 
@@ -40,6 +41,8 @@ pub enum Released {
     Gone,
     /// So many calls failed in a row; the last for this reason.
     Failures(u32, SystemException),
+    /// It connected with nil and pushed nothing for this time ([`ChannelOptions::supplier_idle`](crate::ChannelOptions)).
+    Silent(Duration),
 }
 
 impl fmt::Display for Notice {
@@ -57,6 +60,10 @@ impl fmt::Display for Notice {
                     Side::Supplier => "supplier",
                 };
                 match why {
+                    Released::Silent(time) => write!(
+                        f,
+                        "{side} {number} is let go: it has no object to ask, and pushed nothing for {time:?}"
+                    ),
                     Released::Gone => write!(f, "{side} {number} is let go: its object is gone"),
                     Released::Failures(count, last) => write!(
                         f,

@@ -43,6 +43,10 @@ pub struct ChannelOptions {
     pub call_timeout: Duration,
     /// How dead peers are found.
     pub control: Control,
+    /// Time without a push after which a supplier elsewhere that connected with nil is let go: nobody can ask whether it still
+    /// is. Default `None`: such a supplier keeps its proxy until it disconnects, and [`Limits::suppliers`] bounds how many do.
+    /// A supplier that is let go gets OBJECT_NOT_EXIST when it asks; its oneways are lost. Found up to a quarter later.
+    pub supplier_idle: Option<Duration>,
     /// Time between two looks of a [queued](crate::EventChannel::queued) channel whether its scheduling service has another
     /// schedule ([`EventChannel::schedule_with`](crate::EventChannel::schedule_with)). Default 1 s; `None`: never, and lanes
     /// are those of the time of connecting. A look is one call that returns the table of the service.
@@ -63,6 +67,7 @@ impl Default for ChannelOptions {
             latency: false,
             call_timeout: Duration::from_secs(1),
             control: Control::default(),
+            supplier_idle: None,
             reschedule: Some(Duration::from_secs(1)),
             limits: Limits::default(),
         }

@@ -211,6 +211,7 @@ impl SupplierProxy {
             return Err(ConnectError::Limit("publications", limit));
         }
         let is_object = matches!(supplier, Supplier::Object(_));
+        let is_nil = matches!(supplier, Supplier::Nil);
         let supplier = Supplying::new(self.number, supplier, qos.clone(), options);
         let supplier = Arc::new(supplier.limited(self.core.rate(qos)));
         let mut state = lock(&self.state);
@@ -239,7 +240,16 @@ impl SupplierProxy {
         if is_object {
             self.core.watch();
         }
+        if is_nil {
+            self.core.watch_silence();
+        }
         Ok(())
+    }
+
+    /// Returns how long a supplier that nobody can ask has pushed nothing.
+    pub(super) fn silence(&self) -> Option<Duration> {
+        let supplier = self.connected()?;
+        supplier.silence(self.counts.events.load(Relaxed), Instant::now())
     }
 
     /// Gives each event to all consumers whose filters let it pass, in this thread.

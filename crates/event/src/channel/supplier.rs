@@ -1,8 +1,9 @@
 //! One supplier: what it publishes, and which consumers that concerns.
 
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use oxorb_delivery::{Meter, Rate};
 
@@ -17,8 +18,10 @@ use crate::rtec_event_comm::{Event, PushSupplier, PushSupplierRef};
 /// Who is told when a supplier's connection ends.
 #[derive(Clone)]
 pub(crate) enum Supplier {
-    /// Nobody: TAO's suppliers may connect with nil.
+    /// Nobody: a supplier of this process without a servant.
     Anonymous,
+    /// Nobody: a supplier elsewhere that connected with nil, as TAO's may.
+    Nil,
     /// A servant of this process.
     Local(Arc<dyn PushSupplier>),
     /// An object; in this process or elsewhere.
@@ -32,6 +35,9 @@ pub(super) struct Supplying {
     pub(super) qos: SupplierQos,
     /// For a supplier whose rate is watched.
     pub(super) meter: Option<Arc<Meter>>,
+    /// Events that it had pushed at the last look that found more than the one before, and when that was. For a supplier that
+    /// nobody can ask.
+    heard: Mutex<(u64, Instant)>,
     /// Number of the consumer that gets none of its events; 0: there is none.
     kept_from: AtomicU64,
     over: AtomicBool,
@@ -60,6 +66,7 @@ impl Supplying {
             },
             qos,
             meter: None,
+            heard: Mutex::new((0, Instant::now())),
             kept_from: AtomicU64::new(0),
             over: AtomicBool::new(false),
         }
@@ -82,6 +89,19 @@ impl Supplying {
         }
     }
 
+    /// Returns how long a supplier elsewhere that connected with nil has pushed nothing, by what the looks found. `events`: all
+    /// that it has pushed so far.
+    pub(super) fn silence(&self, events: u64, now: Instant) -> Option<Duration> {
+        if !matches!(self.supplier, Supplier::Nil) {
+            return None;
+        }
+        let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        if heard.0 != events {
+            *heard = (events, now);
+        }
+        Some(now.saturating_duration_since(heard.1))
+    }
+
     /// Ends the connection; `false` if that was done before.
     pub(super) fn end(&self) -> bool {
         !self.over.swap(true, Relaxed)
@@ -98,7 +118,7 @@ impl Supplying {
     /// Tells the supplier that it is disconnected. What it answers does not matter.
     pub(super) fn call_back(&self) {
         let _ = panic::catch_unwind(AssertUnwindSafe(|| match &self.supplier {
-            Supplier::Anonymous => Ok(()),
+            Supplier::Anonymous | Supplier::Nil => Ok(()),
             Supplier::Local(supplier) => supplier.disconnect_push_supplier(),
             Supplier::Object(object) => object.disconnect_push_supplier(),
         }));
@@ -123,5 +143,32 @@ impl SupplierCounts {
             self.refused.fetch_add(number, Relaxed);
         }
         taken
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn silence_counts_from_the_last_look_that_found_an_event() {
+        let options = ChannelOptions::default();
+        let qos = SupplierQos::default();
+        let supplier = Supplying::new(1, Supplier::Nil, qos.clone(), &options);
+        let second = Duration::from_secs(1);
+        let start = Instant::now();
+        assert!(supplier.silence(0, start + 2 * second).unwrap() >= second);
+        assert_eq!(
+            supplier.silence(5, start + 3 * second),
+            Some(Duration::ZERO)
+        );
+        assert_eq!(supplier.silence(5, start + 6 * second), Some(3 * second));
+        assert_eq!(
+            supplier.silence(6, start + 7 * second),
+            Some(Duration::ZERO)
+        );
+        // One of this process ends with its connection.
+        let own = Supplying::new(2, Supplier::Anonymous, qos, &options);
+        assert_eq!(own.silence(0, start + second), None);
     }
 }

@@ -55,9 +55,7 @@ impl ProxyPushConsumer for ForSupplier {
         supplier: Option<&PushSupplierRef>,
         qos: &SupplierQos,
     ) -> Result<(), ConnectPushSupplierError> {
-        let supplier = supplier
-            .cloned()
-            .map_or(Supplier::Anonymous, Supplier::Object);
+        let supplier = supplier.cloned().map_or(Supplier::Nil, Supplier::Object);
         self.0.connect(supplier, qos).map_err(|why| match why {
             ConnectError::AlreadyConnected => AlreadyConnected {}.into(),
             other => refused(other).into(),

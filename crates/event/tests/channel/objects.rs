@@ -108,6 +108,29 @@ fn events_pass_from_a_supplier_elsewhere_to_consumers_elsewhere() {
     assert_eq!(pairs.wait(1), [(17, 1, 1), (18, 1, 2)]);
 }
 
+/// Nobody can ask a supplier that connected with nil. One that died is let go once it has pushed nothing for some time.
+#[test]
+fn a_supplier_without_an_object_that_falls_silent_is_let_go() {
+    let bench = Bench::new(ChannelOptions {
+        supplier_idle: Some(Duration::from_millis(50)),
+        ..ChannelOptions::default()
+    });
+    let (told, notices) = std::sync::mpsc::channel();
+    let told = std::sync::Mutex::new(told);
+    let channel = bench.served.channel();
+    channel.log(move |notice| drop(told.lock().unwrap().send(notice.to_string())));
+    // One of this process stays, however silent.
+    let _own = channel.connect_supplier(None, &publishes([(17, 1)]));
+    let proxy = bench.supplier();
+    let of = |kind: &str| notices.recv_timeout(Duration::from_secs(60)).expect(kind);
+    let notice = of("a notice");
+    assert!(notice.contains("pushed nothing for 50ms"), "{notice}");
+    assert_eq!(channel.statistics().suppliers.len(), 1);
+    until("the object is gone", || {
+        proxy.reference().non_existent() == Ok(true)
+    });
+}
+
 #[test]
 fn events_with_an_any_keep_it() {
     let bench = Bench::new(ChannelOptions::default());

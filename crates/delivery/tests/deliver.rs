@@ -3,7 +3,7 @@
 mod common;
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, OnceLock, mpsc};
+use std::sync::{Arc, Mutex, OnceLock, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -97,6 +97,59 @@ fn a_stuck_consumer_delays_no_other_and_costs_no_more_than_its_queue() {
     drop(release);
     assert_eq!(receive(&held, 10), (91..101).collect::<Vec<_>>());
     assert!(dispatcher.shut_down(LONG));
+}
+
+/// A consumer with a full queue has its turn as each other one of its lane has, and no more.
+#[test]
+fn a_full_queue_takes_no_more_than_its_share_of_a_lane() {
+    const FULL: usize = 1_000;
+    const FEW: usize = 20;
+    const CONSUMERS: usize = 4;
+    let lane = LanePlan {
+        spares: 0,
+        ..LanePlan::new("one")
+    };
+    let dispatcher = Dispatcher::start(Plan::lanes([lane])).unwrap();
+    // The lane is held until all events wait.
+    let (gate, held, open) = Recorder::blocking();
+    let gate = dispatcher.connect(gate, Qos::default()).unwrap();
+    gate.offer(&0, &PLAIN);
+    receive(&held, 1);
+    let order = Arc::new(Mutex::new(Vec::new()));
+    let connect = |consumer: usize| {
+        let order = order.clone();
+        let (sink, _) = Recorder::answering(move |events| {
+            let mut order = order.lock().unwrap();
+            order.extend(events.iter().map(|_| consumer));
+            Outcome::Delivered
+        });
+        let qos = Qos {
+            events: FULL,
+            ..Qos::default()
+        };
+        dispatcher.connect(sink, qos).unwrap()
+    };
+    let consumers: Vec<_> = (0..CONSUMERS).map(connect).collect();
+    for event in 0..FULL as u64 {
+        consumers[0].offer(&event, &PLAIN);
+    }
+    for event in 0..FEW as u64 {
+        dispatcher.offer_all(&consumers[1..], &event, &PLAIN);
+    }
+    drop(open);
+    assert!(dispatcher.shut_down(LONG));
+    let order = order.lock().unwrap();
+    assert_eq!(order.len(), FULL + (CONSUMERS - 1) * FEW);
+    // As long as another one has an event that waits, the full one is never two turns ahead of it.
+    for other in 1..CONSUMERS {
+        let last = order.iter().rposition(|&one| one == other).unwrap();
+        let (mut full, mut its) = (0, 0);
+        for (at, &one) in order[..last].iter().enumerate() {
+            full += usize::from(one == 0);
+            its += usize::from(one == other);
+            assert!(full <= its + 1, "turn {at}: {full} to {its}: {order:?}");
+        }
+    }
 }
 
 /// The lane of one priority knows nothing of another's.
@@ -207,6 +260,8 @@ fn a_consumer_moves_to_another_lane_with_its_queue() {
     // A lane that does not exist is the lane before.
     moved.set_qos(to(7));
     assert_eq!(moved.qos().lane, 1);
+    // The last one was told of before its delivery ended.
+    assert!(moved.quiesce(LONG));
     // Back, where a turn of the first stay still waits: one thread, one order.
     moved.set_qos(to(0));
     (10..20).for_each(|event| assert_eq!(moved.offer(&event, &PLAIN), Offered::Taken));

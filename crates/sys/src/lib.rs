@@ -10,6 +10,7 @@
 //! | [`poll`] | waiting for many descriptors at once, with a wake-up from other threads |
 //! | [`descriptor`] | how many descriptors there may be |
 //! | [`interface`] | the addresses of this host |
+//! | [`process`] | child processes that end with their parent |
 //! | [`thread`] | named threads, and the processors they may run on |
 //! | [`schedule`] | classes and priorities of threads, reserved processor time |
 //! | [`mutex`] | mutexes with priority inheritance |
@@ -33,6 +34,7 @@ pub mod library;
 pub mod memory;
 pub mod mutex;
 pub mod poll;
+pub mod process;
 pub mod random;
 pub mod schedule;
 pub mod shared;

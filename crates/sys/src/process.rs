@@ -1,0 +1,256 @@
+//! Child processes that end with their parent, and are watched and signalled without a race over their ids.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, ExitStatus};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, mpsc};
+use std::time::{Duration, Instant};
+
+use rustix::process::{
+    Pid, PidfdFlags, Signal, getppid, pidfd_open, pidfd_send_signal,
+    set_parent_process_death_signal,
+};
+
+use crate::thread::Builder;
+
+/// A child process with a thread that waits for its end. Dropping it kills the process.
+///
+/// The kernel kills the process when this one ends in whatever way (`PR_SET_PDEATHSIG`), unless the program that it runs
+/// has the set-user-ID bit. It has a process group of its own: a terminal's Ctrl-C reaches the parent alone.
+///
+/// ```
+/// use std::process::Command;
+/// use std::time::Duration;
+///
+/// let child = oxorb_sys::process::Child::start(Command::new("true"), |_| ())?;
+/// let end = child.wait(Duration::from_secs(30)).expect("`true` ends at once");
+/// assert!(end.status.is_some_and(|status| status.success()));
+/// # std::io::Result::Ok(())
+/// ```
+#[derive(Debug)]
+pub struct Child {
+    pid: u32,
+    handle: OwnedFd,
+    ended: Arc<Ended>,
+}
+
+/// End of a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct End {
+    /// Exit status; `None` if the kernel did not report one (`SIGCHLD` is ignored).
+    pub status: Option<ExitStatus>,
+}
+
+impl std::fmt::Display for End {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.status {
+            Some(status) => status.fmt(f),
+            None => f.write_str("an unknown exit status"),
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Ended {
+    end: Mutex<Option<End>>,
+    changed: Condvar,
+}
+
+impl Child {
+    /// Starts a process, and calls `at_end` in a thread of its own once it has ended.
+    ///
+    /// Forks, and takes one thread and one descriptor until the process ends.
+    ///
+    /// # Errors
+    /// What `Command::spawn` reports; the kernel's refusal of a thread or a descriptor.
+    pub fn start(
+        mut command: Command,
+        at_end: impl FnOnce(End) + Send + 'static,
+    ) -> io::Result<Child> {
+        end_with_parent(&mut command);
+        command.process_group(0);
+        let ended = Arc::new(Ended::default());
+        let told = Arc::clone(&ended);
+        let (sender, started) = mpsc::sync_channel(1);
+        // The kernel takes the end of the thread that forked for the end of the parent: this one outlives the child.
+        Builder::new("oxorb-child")
+            .spawn(move || {
+                let mut child = match command.spawn() {
+                    Ok(child) => child,
+                    Err(error) => return drop(sender.send(Err(error))),
+                };
+                // Not waited for yet, so the id is still the child's.
+                let opened = pidfd(child.id());
+                let failed = opened.is_err();
+                if failed {
+                    let _ = child.kill();
+                }
+                let _ = sender.send(opened.map(|handle| (child.id(), handle)));
+                let end = End {
+                    status: child.wait().ok(),
+                };
+                *told.end.lock().unwrap_or_else(PoisonError::into_inner) = Some(end);
+                told.changed.notify_all();
+                if !failed {
+                    at_end(end);
+                }
+            })
+            .map(drop)?;
+        let gone = || io::Error::other("the thread that starts a process ended");
+        let (pid, handle) = started.recv().map_err(|_| gone())??;
+        Ok(Child { pid, handle, ended })
+    }
+
+    /// Returns the id of the process; it may name another process once this one has ended.
+    pub fn id(&self) -> u32 {
+        self.pid
+    }
+
+    /// Returns how the process ended; `None` while it runs.
+    pub fn ended(&self) -> Option<End> {
+        *self
+            .ended
+            .end
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for the end of the process for `limit` at most.
+    pub fn wait(&self, limit: Duration) -> Option<End> {
+        let deadline = Instant::now() + limit;
+        let mut end = self
+            .ended
+            .end
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        while end.is_none() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            let woken = self.ended.changed.wait_timeout(end, left);
+            end = woken.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        *end
+    }
+
+    /// Asks the process to end (SIGTERM). Does nothing after its end.
+    pub fn terminate(&self) {
+        let _ = pidfd_send_signal(&self.handle, Signal::TERM);
+    }
+
+    /// Kills the process (SIGKILL). Does nothing after its end.
+    pub fn kill(&self) {
+        let _ = pidfd_send_signal(&self.handle, Signal::KILL);
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+fn pidfd(id: u32) -> io::Result<OwnedFd> {
+    let pid = i32::try_from(id).ok().and_then(Pid::from_raw);
+    let pid = pid.ok_or_else(|| io::Error::other(format!("{id} is no process id")))?;
+    Ok(pidfd_open(pid, PidfdFlags::empty())?)
+}
+
+/// Has the kernel kill the process of `command` once the thread that starts it ends.
+fn end_with_parent(command: &mut Command) {
+    let parent = std::process::id();
+    let tie = move || {
+        set_parent_process_death_signal(Some(Signal::KILL))?;
+        // The parent may have ended before the line above.
+        let now = getppid().map(|pid| pid.as_raw_nonzero().get().unsigned_abs());
+        match now == Some(parent) {
+            true => Ok(()),
+            false => Err(rustix::io::Errno::SRCH.into()),
+        }
+    };
+    // SAFETY: between fork and exec the closure makes two system calls and neither allocates nor locks.
+    unsafe {
+        command.pre_exec(tie);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(30);
+
+    fn sleeper() -> Command {
+        let mut command = Command::new("sleep");
+        command.arg("1000");
+        command
+    }
+
+    #[test]
+    fn the_end_of_a_process_is_reported_with_its_status() {
+        let (sender, ends) = mpsc::channel();
+        let mut command = Command::new("sh");
+        command.args(["-c", "exit 3"]);
+        let child = Child::start(command, move |end| sender.send(end).unwrap()).unwrap();
+        let end = ends.recv_timeout(LONG).unwrap();
+        assert_eq!(end.status.and_then(|status| status.code()), Some(3));
+        assert_eq!(child.ended(), Some(end));
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_an_error() {
+        let error = Child::start(Command::new("/nonexistent/program"), |_| ()).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn a_running_process_has_no_end_and_is_killed_on_demand() {
+        let child = Child::start(sleeper(), |_| ()).unwrap();
+        assert_eq!(child.wait(Duration::ZERO), None);
+        child.kill();
+        let end = child.wait(LONG).expect("it was killed");
+        assert!(!end.status.unwrap().success());
+        assert!(end.to_string().contains("signal"), "{end}");
+    }
+
+    #[test]
+    fn a_dropped_process_ends() {
+        let (sender, ends) = mpsc::channel();
+        drop(Child::start(sleeper(), move |end| sender.send(end).unwrap()).unwrap());
+        ends.recv_timeout(LONG).unwrap();
+    }
+
+    /// Starts a process in a parent that is killed: the process must end with it.
+    #[test]
+    fn a_process_ends_with_its_killed_parent() {
+        const ROLE: &str = "OXORB_TEST_PARENT";
+        if std::env::var_os(ROLE).is_some() {
+            let child = Child::start(sleeper(), |_| ()).unwrap();
+            println!("child {}", child.id());
+            child.wait(Duration::from_secs(1000));
+            return;
+        }
+        let mut command =
+            oxorb_testkit::process::rerun("process::tests::a_process_ends_with_its_killed_parent");
+        command.env(ROLE, "1");
+        let mut parent = oxorb_testkit::process::Process::spawn(command);
+        let line = parent.wait_for_line("child ", LONG);
+        let id = line.rsplit(' ').next().unwrap().to_owned();
+        let entry = format!("/proc/{id}/stat");
+        assert!(std::fs::read_to_string(&entry).is_ok(), "it runs");
+        parent.kill();
+        // A zombie that nobody reaps in a container has ended, too.
+        let runs = || {
+            let stat = std::fs::read_to_string(&entry).unwrap_or_default();
+            let state = stat.rsplit(')').next().unwrap_or_default().trim_start();
+            !(state.is_empty() || state.starts_with('Z') || state.starts_with('X'))
+        };
+        let end = Instant::now() + LONG;
+        while runs() {
+            assert!(Instant::now() < end, "process {id} outlived its parent");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}

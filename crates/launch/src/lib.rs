@@ -7,6 +7,7 @@
 //! * [`Implementations`] are what an executable links in, by the entry points that plans name.
 //! * [`Locality`] is the part of a plan that runs in one process: containers, instances, connections, life cycle.
 //! * [`artifact`] loads shared libraries that have such a part's components.
+//! * [`ExecutionManager`] launches plans over the [`NodeManager`]s of their nodes; [`Plans`] are its clients' view.
 //! * [`wire`] turns the plans of `oxorb-deploy` into the structs of `Deployment.idl` and back.
 //! * [`idl`] has the types and interfaces of the modules `Deployment`, `DAnCE` and `OxDeployment`.
 //!
@@ -19,6 +20,7 @@ mod error;
 mod implementations;
 mod locality;
 mod lock;
+mod manager;
 mod part;
 mod process;
 mod resources;
@@ -36,6 +38,10 @@ pub mod idl {
 pub use error::LaunchError;
 pub use implementations::Implementations;
 pub use locality::{Locality, Provided, References};
+pub use manager::{
+    Artifacts, Difference, EXECUTION_MANAGER, Event, ExecutionManager, ExecutionSettings, Launched,
+    NODE_MANAGER, NodeManager, NodeSettings, Plans, RestartPolicy, Trouble,
+};
 pub use part::part;
 pub use process::{Started, run};
 pub use resources::attach_resources;

@@ -23,7 +23,7 @@ struct Layer {
     why: &'static str,
 }
 
-const LAYERS: [Layer; 48] = [
+const LAYERS: [Layer; 49] = [
     Layer {
         package: "oxorb-lend",
         uses: &[],
@@ -334,6 +334,11 @@ const LAYERS: [Layer; 48] = [
         package: "oxorb-component-tests",
         uses: &["oxorb", "oxorb-event", "oxorb-idl"],
         why: "generated code names only oxorb::__gen; peers get the equivalent IDL; channels carry events",
+    },
+    Layer {
+        package: "oxorb-deployment-tests",
+        uses: &["oxorb", "oxorb-deploy"],
+        why: "an artifact is an application; its tests read plans",
     },
     Layer {
         package: "oxorb-idl-corpus",

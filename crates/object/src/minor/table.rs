@@ -145,6 +145,7 @@ minors! {
         OXORB 1 READ_ONLY: "the interface repository is filled from IDL files, not over the wire", "load the IDL with `oxorb ifr load`";
         OXORB 2 LIGHTWEIGHT: "the component's container is lightweight: it describes no ports", "use the operations of the component's own interface, or create the container without `lightweight`";
         OXORB 3 NO_DEFINITION: "components keep no interface repository that describes them", "read the IDL, or `oxorb ifr`";
+        OXORB 4 NO_DOMAIN: "the node manager joins no domain: it neither reports nor commits resources", "describe nodes in a domain document, and check the plan against it with `oxorb deploy check --domain`";
     }
     NoMemory no_memory {
         OXORB 1 CLIENT_SHARE: "the values of this client's messages take as much memory as the server lets one client take", "send less at a time, or raise MaxOctetsPerClient of the server";

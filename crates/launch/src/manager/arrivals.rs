@@ -1,0 +1,82 @@
+//! Processes that were started and have to call back.
+
+use std::collections::HashMap;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use oxorb_core::Interface as _;
+use oxorb_object::{CompletionStatus, SystemException, minor};
+use oxorb_sys::process::End;
+
+use crate::idl::dance::{LocalityManagerActivator, LocalityManagerRef};
+use crate::idl::deployment::Property;
+use crate::idl::ox_deployment::LocalityRef;
+use crate::lock::Mutex;
+
+/// What becomes of a process that was started.
+pub(super) enum News {
+    /// It called back and took its configuration.
+    Here(LocalityRef),
+    /// It ended before.
+    Ended(End),
+}
+
+/// Processes that have not called back, by the id that they were given.
+#[derive(Default)]
+pub(super) struct Arrivals(Mutex<HashMap<String, Expected>>);
+
+struct Expected {
+    manager: Option<LocalityRef>,
+    news: Sender<News>,
+}
+
+impl Arrivals {
+    /// Expects a process.
+    pub(super) fn expect(&self, uuid: &str) -> Receiver<News> {
+        let (news, receiver) = channel();
+        let expected = Expected {
+            manager: None,
+            news,
+        };
+        self.0.lock().insert(uuid.to_owned(), expected);
+        receiver
+    }
+
+    /// Reports the end of a process that has not called back.
+    pub(super) fn ended(&self, uuid: &str, end: End) {
+        if let Some(expected) = self.0.lock().remove(uuid) {
+            let _ = expected.news.send(News::Ended(end));
+        }
+    }
+
+    /// Expects a process no longer.
+    pub(super) fn forget(&self, uuid: &str) {
+        self.0.lock().remove(uuid);
+    }
+}
+
+/// The call of a process that nobody expects: of an earlier manager, or too late.
+const UNEXPECTED: SystemException =
+    SystemException::object_not_exist(minor::object_not_exist::NO_OBJECT, CompletionStatus::No);
+
+impl LocalityManagerActivator for Arrivals {
+    fn locality_manager_callback(
+        &self,
+        manager: Option<&LocalityManagerRef>,
+        uuid: &str,
+    ) -> Result<Vec<Property>, SystemException> {
+        let mut expected = self.0.lock();
+        let expected = expected.get_mut(uuid).ok_or(UNEXPECTED)?;
+        let manager = manager.ok_or(UNEXPECTED)?;
+        expected.manager = Some(manager.unchecked_narrow());
+        // Its arguments say all that it needs before it gets its plan.
+        Ok(Vec::new())
+    }
+
+    fn configuration_complete(&self, uuid: &str) -> Result<(), SystemException> {
+        let expected = self.0.lock().remove(uuid).ok_or(UNEXPECTED)?;
+        let manager = expected.manager.ok_or(UNEXPECTED)?;
+        // The receiver gave up meanwhile, and kills the process.
+        let _ = expected.news.send(News::Here(manager));
+        Ok(())
+    }
+}

@@ -1,0 +1,123 @@
+//! What whoever launches plans asks of an execution manager.
+
+use oxorb_core::Interface as _;
+use oxorb_deploy::plan::Plan;
+
+use super::application::label;
+use super::trouble::Trouble;
+use crate::idl::deployment::{DomainApplicationManagerRef, ExecutionManagerRef};
+use crate::idl::ox_deployment as ox;
+use crate::wire;
+
+/// The plans of an execution manager, for its clients.
+///
+/// Calls wait as long as the reference's time limit says: longer than the managers' own time-outs, or none.
+#[derive(Clone, Debug)]
+pub struct Plans(ExecutionManagerRef);
+
+/// A plan that an execution manager has launched.
+#[derive(Clone, Debug)]
+pub struct Launched {
+    /// Its UUID, or else its label.
+    pub name: String,
+    /// Its manager.
+    pub manager: ox::DomainApplicationManagerRef,
+}
+
+impl Plans {
+    /// Asks this execution manager.
+    pub fn of(manager: ExecutionManagerRef) -> Plans {
+        Plans(manager)
+    }
+
+    /// Launches a plan: prepares it, starts its processes, connects and starts its instances. A plan that cannot be launched
+    /// leaves nothing behind.
+    ///
+    /// # Errors
+    /// What failed first, with the instance and the node.
+    pub fn launch(&self, plan: &Plan) -> Result<Launched, Trouble> {
+        let prepared = self.0.prepare_plan(&wire::to_wire(plan)?, None)?;
+        let manager =
+            prepared.ok_or_else(|| Trouble::new(label(plan), "it was given no manager"))?;
+        let launched =
+            manager
+                .start_launch(&[])
+                .map_err(Trouble::from)
+                .and_then(|(application, _)| {
+                    let missing = || Trouble::new(label(plan), "it was given no application");
+                    let application = application.ok_or_else(missing)?;
+                    Ok(application.finish_launch(&[], true)?)
+                });
+        match launched {
+            Ok(()) => Ok(Launched {
+                name: label(plan),
+                manager: manager.unchecked_narrow(),
+            }),
+            Err(trouble) => Err(match self.0.destroy_manager(Some(&manager)) {
+                Ok(()) => trouble,
+                Err(error) => trouble.and(Trouble::from(error)),
+            }),
+        }
+    }
+
+    /// Returns the plans that are there.
+    ///
+    /// # Errors
+    /// The execution manager does not answer.
+    pub fn all(&self) -> Result<Vec<Launched>, Trouble> {
+        let managers: Vec<DomainApplicationManagerRef> =
+            self.0.get_managers()?.into_iter().flatten().collect();
+        let mut plans = Vec::new();
+        for manager in managers {
+            // A plan that ended meanwhile is no plan of these.
+            let Ok(plan) = manager.get_plan() else {
+                continue;
+            };
+            let name = match plan.uuid.as_str() {
+                "" => plan.label,
+                uuid => uuid.to_owned(),
+            };
+            plans.push(Launched {
+                name,
+                manager: manager.unchecked_narrow(),
+            });
+        }
+        Ok(plans)
+    }
+
+    /// Returns the plan of a name.
+    ///
+    /// # Errors
+    /// There is none; the execution manager does not answer.
+    pub fn named(&self, name: &str) -> Result<Launched, Trouble> {
+        let plans = self.all()?;
+        let known: Vec<String> = plans.iter().map(|plan| plan.name.clone()).collect();
+        let found = plans.into_iter().find(|plan| plan.name == name);
+        found.ok_or_else(|| {
+            let known = match known.as_slice() {
+                [] => "none is there".to_owned(),
+                known => format!("there are {}", known.join(", ")),
+            };
+            Trouble::new(name, format!("no such plan; {known}"))
+        })
+    }
+
+    /// Puts a plan in place of the one of its name. Instances that are the same in both go on.
+    ///
+    /// # Errors
+    /// What failed first, with the instance and the node; the plan as it was is put back.
+    pub fn redeploy(&self, plan: &Plan) -> Result<Launched, Trouble> {
+        let launched = self.named(&label(plan))?;
+        launched.manager.redeploy(&wire::to_wire(plan)?)?;
+        Ok(launched)
+    }
+
+    /// Ends a plan.
+    ///
+    /// # Errors
+    /// What could not be ended, with the node.
+    pub fn stop(&self, plan: &Launched) -> Result<(), Trouble> {
+        let manager: DomainApplicationManagerRef = plan.manager.clone().into();
+        Ok(self.0.destroy_manager(Some(&manager))?)
+    }
+}

@@ -1,0 +1,380 @@
+//! A plan on all its nodes: launched, connected, started and ended together.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar};
+use std::time::Instant;
+
+use oxorb_core::Interface as _;
+use oxorb_deploy::plan::Plan;
+
+use super::application::{label, merged};
+use super::event::Observer;
+use super::node::LEASE;
+use super::settings::{ExecutionSettings, RestartPolicy};
+use super::split;
+use super::together::{Gate, Pass, together};
+use super::trouble::Trouble;
+use super::{execution::Lookup, property};
+use crate::idl::deployment as d;
+use crate::idl::deployment::Connection;
+use crate::idl::ox_deployment as ox;
+use crate::lock::Mutex;
+use crate::wire;
+
+/// One plan, as its execution manager sees it.
+pub(super) struct Domain {
+    pub(super) label: String,
+    pub(super) settings: Arc<ExecutionSettings>,
+    pub(super) observer: Observer,
+    lookup: Arc<Lookup>,
+    /// One operation at a time; `state` is free for the status meanwhile.
+    gate: Gate,
+    is_ending: AtomicBool,
+    pub(super) state: Mutex<State>,
+    /// Wakes the thread that watches the nodes.
+    pub(super) changed: Condvar,
+}
+
+pub(super) struct State {
+    pub(super) plan: Plan,
+    pub(super) nodes: BTreeMap<String, Node>,
+    pub(super) phase: Phase,
+    /// Why the plan was ended while it was launched.
+    pub(super) failed: Option<Trouble>,
+    /// Values that the launch was given.
+    config: Vec<d::Property>,
+}
+
+/// How far the launch of a plan is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Phase {
+    Prepared,
+    Installed,
+    Connected,
+    Running,
+    Ended,
+}
+
+/// Part of a plan on one node.
+#[derive(Clone)]
+pub(super) struct Node {
+    pub(super) part: Plan,
+    pub(super) manager: d::NodeManagerRef,
+    pub(super) plans: ox::NodeApplicationManagerRef,
+    pub(super) application: Option<d::ApplicationRef>,
+    pub(super) provided: Vec<Connection>,
+    /// Ends of processes that were looked at.
+    pub(super) ends: u64,
+    /// When it last answered.
+    pub(super) heard: Instant,
+    /// Why it counts as lost.
+    pub(super) lost: Option<String>,
+    /// Processes that ended: when each is started again, if it is.
+    pub(super) ended: BTreeMap<String, Option<Instant>>,
+}
+
+impl Domain {
+    /// Prepares a plan on all its nodes. After a failure none has a part of it.
+    pub(super) fn prepare(
+        plan: Plan,
+        lookup: &Arc<Lookup>,
+        settings: &Arc<ExecutionSettings>,
+        observer: &Observer,
+    ) -> Result<Domain, Trouble> {
+        let domain = Domain {
+            label: label(&plan),
+            settings: Arc::clone(settings),
+            observer: observer.clone(),
+            lookup: Arc::clone(lookup),
+            gate: Gate::default(),
+            is_ending: AtomicBool::new(false),
+            state: Mutex::new(State {
+                plan: plan.clone(),
+                nodes: BTreeMap::new(),
+                phase: Phase::Prepared,
+                failed: None,
+                config: Vec::new(),
+            }),
+            changed: Condvar::new(),
+        };
+        let prepared = together(split::by_node(&plan), |(name, part)| {
+            domain.prepare_node(&name, part)
+        });
+        let prepared = prepared.into_iter().collect::<Result<(), Trouble>>();
+        match prepared {
+            Ok(()) => Ok(domain),
+            Err(trouble) => Err(domain.undone(trouble)),
+        }
+    }
+
+    /// Prepares the part of a plan on a node that has none yet.
+    pub(super) fn prepare_node(&self, name: &str, part: Plan) -> Result<(), Trouble> {
+        let place = || format!("node {name}");
+        let manager = (self.lookup)(name)
+            .map_err(|reason| Trouble::new("", reason).within(place(), &self.label))?;
+        let manager = manager.with_timeout(self.settings.node_timeout);
+        let mut leased = part.clone();
+        let lease = self.settings.lease.as_millis().to_string();
+        property::set(&mut leased, LEASE, &lease);
+        let prepared = manager.prepare_plan(&wire::to_wire(&leased)?, None);
+        let plans = prepared
+            .map_err(|error| Trouble::from(error).within(place(), &self.label))?
+            .ok_or_else(|| Trouble::new(&self.label, format!("{}: it gave no manager", place())))?;
+        let narrowed = plans.narrow::<ox::NodeApplicationManagerRef>();
+        let plans = match narrowed {
+            Ok(Some(plans)) => plans,
+            other => {
+                let _ = manager.destroy_manager(Some(&plans));
+                let reason = match other {
+                    Err(error) => format!("{}: {error}", place()),
+                    _ => format!(
+                        "{}: its manager is none of OxORB: it neither renews plans nor says their status",
+                        place()
+                    ),
+                };
+                return Err(Trouble::new(&self.label, reason));
+            }
+        };
+        let node = Node {
+            part,
+            manager,
+            plans,
+            application: None,
+            provided: Vec::new(),
+            ends: 0,
+            heard: Instant::now(),
+            lost: None,
+            ended: BTreeMap::new(),
+        };
+        self.state.lock().nodes.insert(name.to_owned(), node);
+        Ok(())
+    }
+
+    pub(super) fn pass(&self) -> Result<Pass<'_>, Trouble> {
+        let limit = self.settings.node_timeout;
+        let pass = self.gate.pass(limit).ok_or_else(|| {
+            let reason = format!("another operation on the plan has not ended within {limit:?}");
+            Trouble::new(&self.label, reason)
+        })?;
+        match self.is_ending() {
+            true => Err(Trouble::new(&self.label, "it is being stopped")),
+            false => Ok(pass),
+        }
+    }
+
+    /// Passes if no other operation runs.
+    pub(super) fn try_pass(&self) -> Option<Pass<'_>> {
+        let pass = self.gate.pass(std::time::Duration::ZERO)?;
+        (!self.is_ending()).then_some(pass)
+    }
+
+    /// Returns what happens to processes that end: what the plan says, or else the settings.
+    pub(super) fn restart_policy(&self) -> RestartPolicy {
+        let state = self.state.lock();
+        let said = property::text(&state.plan, RestartPolicy::PROPERTY);
+        said.and_then(|text| text.parse().ok())
+            .unwrap_or(self.settings.restart)
+    }
+
+    pub(super) fn is_ending(&self) -> bool {
+        self.is_ending.load(Ordering::Acquire)
+    }
+
+    pub(super) fn nodes(&self) -> Vec<(String, Node)> {
+        let state = self.state.lock();
+        let nodes = state.nodes.iter();
+        nodes
+            .map(|(name, node)| (name.clone(), node.clone()))
+            .collect()
+    }
+
+    /// Returns the nodes that are not lost.
+    pub(super) fn live(&self) -> Vec<(String, Node)> {
+        let mut nodes = self.nodes();
+        nodes.retain(|(_, node)| node.lost.is_none());
+        nodes
+    }
+
+    fn move_from(&self, from: Phase) -> Result<(), Trouble> {
+        let phase = self.state.lock().phase;
+        match phase == from {
+            true => Ok(()),
+            false => Err(Trouble::new(
+                &self.label,
+                format!("it is {phase:?}, and this step needs it {from:?}"),
+            )),
+        }
+    }
+
+    fn move_to(&self, phase: Phase) {
+        self.state.lock().phase = phase;
+    }
+
+    /// Starts all processes on all nodes, and installs their instances. After a failure none is left. Returns what they
+    /// provide.
+    pub(super) fn launch(&self, config: &[d::Property]) -> Result<Vec<Connection>, Trouble> {
+        let pass = self.pass()?;
+        self.move_from(Phase::Prepared)?;
+        self.state.lock().config = config.to_vec();
+        let launched = together(self.nodes(), |(name, node)| self.launch_node(&name, &node));
+        let launched = launched.into_iter().collect::<Result<(), Trouble>>();
+        if let Err(trouble) = launched {
+            drop(pass);
+            return Err(self.undone(trouble));
+        }
+        self.move_to(Phase::Installed);
+        let nodes = self.nodes();
+        Ok(merged(nodes.iter().flat_map(|(_, node)| &node.provided)))
+    }
+
+    pub(super) fn launch_node(&self, name: &str, node: &Node) -> Result<(), Trouble> {
+        let plans = node.plans.with_timeout(self.settings.node_timeout);
+        let config = self.state.lock().config.clone();
+        let launched = plans.start_launch(&config);
+        let (application, provided) = launched.map_err(|error| placed(error, name, &self.label))?;
+        if let Some(node) = self.state.lock().nodes.get_mut(name) {
+            node.application = application;
+            node.provided = provided;
+        }
+        Ok(())
+    }
+
+    /// Makes all connections, and starts the instances if `start` says so. After a failure no process is left.
+    pub(super) fn finish(&self, given: &[Connection], start: bool) -> Result<(), Trouble> {
+        {
+            let pass = self.pass()?;
+            self.move_from(Phase::Installed)?;
+            if let Err(trouble) = self.connect(given) {
+                drop(pass);
+                return Err(self.undone(trouble));
+            }
+            self.move_to(Phase::Connected);
+        }
+        if start { self.start() } else { Ok(()) }
+    }
+
+    /// Starts the instances. After a failure no process is left.
+    pub(super) fn start(&self) -> Result<(), Trouble> {
+        let pass = self.pass()?;
+        self.move_from(Phase::Connected)?;
+        if let Err(trouble) = self.run() {
+            drop(pass);
+            return Err(self.undone(trouble));
+        }
+        self.move_to(Phase::Running);
+        Ok(())
+    }
+
+    /// Makes the connections that are not made, on all nodes.
+    pub(super) fn connect(&self, given: &[Connection]) -> Result<(), Trouble> {
+        let nodes = self.live();
+        let all = &nodes;
+        let made = together((0..all.len()).collect(), |at: usize| {
+            let (name, node) = &all[at];
+            let Some(application) = &node.application else {
+                return Ok(());
+            };
+            let used: BTreeSet<&str> = split::used(&node.part);
+            let others = all.iter().filter(|(other, _)| other != name);
+            let provided = others.flat_map(|(_, other)| &other.provided).chain(given);
+            let wanted = provided.filter(|connection| used.contains(connection.name.as_str()));
+            let application = application.with_timeout(self.settings.node_timeout);
+            let made = application.finish_launch(&merged(wanted), false);
+            made.map_err(|error| placed(error, name, &self.label))
+        });
+        made.into_iter().collect()
+    }
+
+    /// Starts the instances that do not run, on all nodes.
+    pub(super) fn run(&self) -> Result<(), Trouble> {
+        let started = together(self.live(), |(name, node)| {
+            let Some(application) = &node.application else {
+                return Ok(());
+            };
+            let application = application.with_timeout(self.settings.node_timeout);
+            let started = application.start();
+            started.map_err(|error| placed(error, &name, &self.label))
+        });
+        started.into_iter().collect()
+    }
+
+    /// Ends connections by name on all nodes. What a node does not answer to is noticed when it is watched.
+    pub(super) fn disconnect(&self, names: &BTreeSet<String>) {
+        if names.is_empty() {
+            return;
+        }
+        let nodes = self.live();
+        together(nodes, |(_, node)| {
+            let used = split::used(&node.part);
+            let own: Vec<String> = names
+                .iter()
+                .filter(|name| used.contains(name.as_str()))
+                .cloned()
+                .collect();
+            if !own.is_empty() {
+                let plans = node.plans.with_timeout(self.settings.node_timeout);
+                let _ = plans.disconnect(&own);
+            }
+        });
+    }
+
+    /// Ends the plan on all nodes, also while it is launched.
+    pub(super) fn end(&self) -> Result<(), Trouble> {
+        self.is_ending.store(true, Ordering::Release);
+        self.changed.notify_all();
+        // Nodes end what they are doing for the plan, and with that the operation that waits for them.
+        let first = self.end_nodes();
+        let pass = self.gate.pass(self.settings.node_timeout);
+        let last = self.end_nodes();
+        drop(pass);
+        self.move_to(Phase::Ended);
+        first.and(last)
+    }
+
+    fn end_nodes(&self) -> Result<(), Trouble> {
+        let ended = together(self.nodes(), |(name, node)| self.end_node(&name, &node));
+        ended.into_iter().collect()
+    }
+
+    /// Ends the plan on one node, and forgets the node.
+    pub(super) fn end_node(&self, name: &str, node: &Node) -> Result<(), Trouble> {
+        let limit = match node.lost {
+            // It may answer again; nobody waits long for that.
+            Some(_) => self.settings.status_timeout,
+            None => self.settings.node_timeout,
+        };
+        let plans: d::NodeApplicationManagerRef = node.plans.clone().into();
+        let ended = node
+            .manager
+            .with_timeout(limit)
+            .destroy_manager(Some(&plans));
+        self.state.lock().nodes.remove(name);
+        match (ended, &node.lost) {
+            (Ok(()), _) | (_, Some(_)) => Ok(()),
+            (Err(error), None) => Err(placed(error, name, &self.label).and(format_args!(
+                "if it still runs, it ends the plan itself within {:?}",
+                self.settings.lease
+            ))),
+        }
+    }
+
+    /// Ends the plan after a failed step, of which it returns the failure.
+    fn undone(&self, trouble: Trouble) -> Trouble {
+        // What happened first explains what failed then.
+        let trouble = self.state.lock().failed.take().unwrap_or(trouble);
+        match self.end() {
+            Ok(()) => trouble,
+            Err(more) => trouble.and(format_args!("undoing the launch: {more}")),
+        }
+    }
+}
+
+/// Puts a failure on a node, which has said where within the node it was.
+pub(super) fn placed(error: impl Into<Trouble>, node: &str, plan: &str) -> Trouble {
+    let trouble: Trouble = error.into();
+    match trouble.reason.starts_with("node ") {
+        true => trouble,
+        false => trouble.within(format_args!("node {node}"), plan),
+    }
+}

@@ -1,0 +1,126 @@
+//! One process of a plan on a node, as its manager sees it.
+
+use std::sync::Arc;
+
+use oxorb_core::Interface as _;
+use oxorb_deploy::plan::Plan;
+use oxorb_sys::process::{Child, End};
+
+use super::process::Installed;
+use super::program::Program;
+use crate::idl::deployment::{ApplicationRef, Connection};
+use crate::idl::ox_deployment::{LocalityRef, ProcessState, ProcessStatus};
+
+/// One process: what it is to run, and what it does now.
+#[derive(Clone)]
+pub(super) struct Member {
+    pub(super) name: String,
+    /// Its instances and their connections.
+    pub(super) part: Plan,
+    pub(super) program: Program,
+    /// Id of the process that runs, or ran last.
+    pub(super) uuid: String,
+    pub(super) state: ProcessState,
+    pub(super) child: Option<Arc<Child>>,
+    pub(super) manager: Option<LocalityRef>,
+    pub(super) application: Option<ApplicationRef>,
+    pub(super) provided: Vec<Connection>,
+    pub(super) restarts: u32,
+    /// Why it is in its state; may be empty.
+    pub(super) detail: String,
+    /// Whether it has connections that are to be made.
+    pub(super) unconnected: bool,
+    /// Whether it has instances that are to be started.
+    pub(super) inactive: bool,
+}
+
+impl Member {
+    pub(super) fn new(name: String, part: Plan, program: Program) -> Member {
+        Member {
+            name,
+            part,
+            program,
+            uuid: String::new(),
+            state: ProcessState::Stopped,
+            child: None,
+            manager: None,
+            application: None,
+            provided: Vec::new(),
+            restarts: 0,
+            detail: String::new(),
+            unconnected: false,
+            inactive: false,
+        }
+    }
+
+    pub(super) fn runs(&self) -> bool {
+        self.state == ProcessState::Running
+    }
+
+    /// Returns the manager inside the process, if it runs.
+    pub(super) fn live(&self) -> Option<&LocalityRef> {
+        self.manager.as_ref().filter(|_| self.runs())
+    }
+
+    /// Takes note of a process that installed its instances.
+    pub(super) fn installed(&mut self, installed: Installed) {
+        self.state = ProcessState::Running;
+        self.detail.clear();
+        self.manager = Some(installed.manager);
+        self.application = installed.application;
+        self.provided = installed.provided;
+        self.unconnected = true;
+        self.inactive = true;
+    }
+
+    /// Takes note of the end of its process.
+    pub(super) fn ended(&mut self, end: End) {
+        self.gone();
+        // A process that ends by itself with status 0 is done, and not restarted.
+        let is_done = end.status.is_some_and(|status| status.success());
+        self.state = match is_done {
+            true => ProcessState::Stopped,
+            false => ProcessState::Lost,
+        };
+        self.detail = format!("ended by itself with {end}");
+    }
+
+    /// Takes note of a process that was stopped, or could not be started.
+    pub(super) fn stopped(&mut self, state: ProcessState, detail: impl Into<String>) {
+        self.gone();
+        self.state = state;
+        self.detail = detail.into();
+    }
+
+    fn gone(&mut self) {
+        self.manager = None;
+        self.application = None;
+        self.provided.clear();
+    }
+
+    /// Returns what is known without asking the process.
+    pub(super) fn status(&self, node: &str) -> ProcessStatus {
+        let is_there = self.child.as_ref().filter(|child| child.ended().is_none());
+        ProcessStatus {
+            node: node.to_owned(),
+            process: self.name.clone(),
+            state: self.state,
+            pid: is_there.map_or(0, |child| child.id()),
+            restarts: self.restarts,
+            detail: self.detail.clone(),
+            instances: Vec::new(),
+            connections: Vec::new(),
+        }
+    }
+}
+
+/// Reports whether two lists hold references to the same objects.
+pub(super) fn same_ends(one: &Connection, other: &Connection) -> bool {
+    let iors = |connection: &Connection| -> Vec<String> {
+        let ends = connection.endpoint.iter().flatten();
+        let mut iors: Vec<String> = ends.map(|end| end.to_ior()).collect();
+        iors.sort();
+        iors
+    };
+    iors(one) == iors(other)
+}

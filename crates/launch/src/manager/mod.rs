@@ -1,0 +1,32 @@
+//! Managers of plans: who starts processes on nodes, connects, watches and ends them.
+//!
+//! ```text
+//! ExecutionManager --prepare, launch, renew--> NodeManager --start, watch--> process (LocalityManager)
+//!   Domain: a plan on all nodes                  Application: a plan on one node
+//! ```
+
+mod application;
+mod arrivals;
+mod client;
+mod domain;
+mod event;
+mod execution;
+mod member;
+mod node;
+mod process;
+mod program;
+mod property;
+mod redeploy;
+mod settings;
+mod split;
+mod steward;
+mod together;
+mod trouble;
+
+pub use client::{Launched, Plans};
+pub use event::Event;
+pub use execution::{EXECUTION_MANAGER, ExecutionManager};
+pub use node::{NODE_MANAGER, NodeManager};
+pub use redeploy::Difference;
+pub use settings::{Artifacts, ExecutionSettings, NodeSettings, RestartPolicy};
+pub use trouble::Trouble;

@@ -1,0 +1,252 @@
+//! Another plan in place of a running one: what changes, and how it is changed while the rest runs.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use oxorb_core::Interface as _;
+use oxorb_deploy::plan::{Connection, Instance, Plan};
+
+use super::application::merged;
+use super::domain::{Domain, Phase, placed};
+use super::member::same_ends;
+use super::split;
+use super::together::together;
+use super::trouble::Trouble;
+use crate::idl::deployment as d;
+use crate::wire;
+
+/// Difference between two plans, by names.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Difference {
+    /// Instances of the new plan alone.
+    pub added: BTreeSet<String>,
+    /// Instances of the old plan alone.
+    pub removed: BTreeSet<String>,
+    /// Instances of both with another node, implementation, artifact, or other values.
+    pub changed: BTreeSet<String>,
+    /// Connections of the old plan that are gone, differ, or end at an instance that is gone or differs.
+    pub broken: BTreeSet<String>,
+}
+
+impl Difference {
+    /// Compares two plans.
+    pub fn between(old: &Plan, new: &Plan) -> Difference {
+        let mut difference = Difference::default();
+        let before: BTreeMap<&str, &Instance> = named(old);
+        let after: BTreeMap<&str, &Instance> = named(new);
+        for (&name, one) in &before {
+            match after.get(name) {
+                None => {
+                    difference.removed.insert(name.to_owned());
+                }
+                Some(other) if !same(old, one, new, other) => {
+                    difference.changed.insert(name.to_owned());
+                }
+                Some(_) => {}
+            }
+        }
+        let added = after.keys().filter(|name| !before.contains_key(*name));
+        difference.added.extend(added.map(|&name| name.to_owned()));
+        let connections: BTreeMap<&str, &Connection> = new
+            .connection
+            .iter()
+            .map(|connection| (connection.name.as_str(), connection))
+            .collect();
+        for connection in &old.connection {
+            let is_same = connections
+                .get(connection.name.as_str())
+                .is_some_and(|other| ends(old, connection) == ends(new, other));
+            let touches = |names: &BTreeSet<String>| {
+                let mut ends = connection.internal_endpoint.iter();
+                ends.any(|end| {
+                    let instance = old.instance_at(&end.instance);
+                    instance.is_some_and(|at| names.contains(&old.instance[at].name))
+                })
+            };
+            if !is_same || touches(&difference.removed) || touches(&difference.changed) {
+                difference.broken.insert(connection.name.clone());
+            }
+        }
+        difference
+    }
+
+    /// Reports whether no instance and no connection differs.
+    pub fn is_empty(&self) -> bool {
+        *self == Difference::default()
+    }
+}
+
+fn named(plan: &Plan) -> BTreeMap<&str, &Instance> {
+    let instances = plan.instance.iter();
+    instances.map(|one| (one.name.as_str(), one)).collect()
+}
+
+/// Reports whether an instance is the same in two plans, with all that it is made of.
+fn same(old: &Plan, one: &Instance, new: &Plan, other: &Instance) -> bool {
+    let made_of = |plan: &Plan, instance: &Instance| {
+        let at = plan.implementation_at(&instance.implementation)?;
+        let implementation = plan.implementation.get(at)?.clone();
+        let artifacts: Vec<_> = implementation
+            .artifact
+            .iter()
+            .filter_map(|to| plan.artifact.get(plan.artifact_at(to)?).cloned())
+            .collect();
+        Some((implementation, artifacts))
+    };
+    one.node == other.node
+        && one.config_property == other.config_property
+        && one.deployed_resource == other.deployed_resource
+        && one.deployed_shared_resource == other.deployed_shared_resource
+        && made_of(old, one) == made_of(new, other)
+}
+
+/// Ends of a connection, in an order of their own.
+fn ends(plan: &Plan, connection: &Connection) -> BTreeSet<String> {
+    let inner = connection.internal_endpoint.iter().map(|end| {
+        let at = plan.instance_at(&end.instance);
+        let instance = at.map_or("", |at| plan.instance[at].name.as_str());
+        format!("{instance}.{} {}", end.port_name, end.kind.text())
+    });
+    let outer = connection.external_reference.iter();
+    let outer = outer.map(|one| format!("{} {:?} {:?}", one.location, one.port_name, one.provider));
+    inner.chain(outer).collect()
+}
+
+impl Domain {
+    /// Puts another plan in place of the running one. Instances that are in both go on; after a failure the old plan is put
+    /// back.
+    pub(super) fn redeploy(&self, new: Plan) -> Result<(), Trouble> {
+        let _pass = self.pass()?;
+        let old = {
+            let state = self.state.lock();
+            if state.phase != Phase::Running {
+                return Err(Trouble::new(
+                    &self.label,
+                    format!(
+                        "it is {:?}, and only a running plan can be changed",
+                        state.phase
+                    ),
+                ));
+            }
+            state.plan.clone()
+        };
+        let Err(trouble) = self.change(&old, &new) else {
+            self.state.lock().plan = new;
+            return Ok(());
+        };
+        Err(match self.change(&new, &old) {
+            Ok(()) => trouble.and("the plan as it was runs on"),
+            Err(more) => trouble.and(format_args!(
+                "and the plan as it was could not be put back: {more}; `status` says what runs"
+            )),
+        })
+    }
+
+    fn change(&self, old: &Plan, new: &Plan) -> Result<(), Trouble> {
+        let before = self.provided();
+        self.disconnect(&Difference::between(old, new).broken);
+        let wanted: BTreeMap<String, Plan> = split::by_node(new).into_iter().collect();
+        let left = self.nodes().into_iter();
+        let left: Vec<_> = left
+            .filter(|(name, node)| !wanted.contains_key(name) || node.lost.is_some())
+            .collect();
+        let ended = together(left, |(name, node)| self.end_node(&name, &node));
+        ended.into_iter().collect::<Result<(), Trouble>>()?;
+        let changed = together(
+            wanted.into_iter().collect(),
+            |(name, part): (String, Plan)| self.change_node(&name, part),
+        );
+        changed.into_iter().collect::<Result<(), Trouble>>()?;
+        // What an instance provides may have moved though the plan says the same of it.
+        let after = self.provided();
+        let moved = before.iter().filter(|one| {
+            let other = after.iter().find(|other| other.name == one.name);
+            other.is_none_or(|other| !same_ends(one, other))
+        });
+        self.disconnect(&moved.map(|one| one.name.clone()).collect());
+        self.connect(&[])?;
+        self.run()
+    }
+
+    fn change_node(&self, name: &str, part: Plan) -> Result<(), Trouble> {
+        let node = self.state.lock().nodes.get(name).cloned();
+        let Some(node) = node else {
+            self.prepare_node(name, part)?;
+            let node = self.state.lock().nodes.get(name).cloned();
+            return match node {
+                Some(node) => self.launch_node(name, &node),
+                None => Err(Trouble::new(&self.label, "it is being stopped")),
+            };
+        };
+        if node.part == part && node.ended.is_empty() {
+            return Ok(());
+        }
+        let plans = node.plans.with_timeout(self.settings.node_timeout);
+        let provided = plans.redeploy(&wire::to_wire(&part)?);
+        let provided = provided.map_err(|error| placed(error, name, &self.label))?;
+        if let Some(node) = self.state.lock().nodes.get_mut(name) {
+            node.part = part;
+            node.provided = provided;
+            node.ended.clear();
+        }
+        Ok(())
+    }
+
+    fn provided(&self) -> Vec<d::Connection> {
+        let nodes = self.nodes();
+        merged(nodes.iter().flat_map(|(_, node)| &node.provided))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::manager::split::tests::{PLAN, plan};
+
+    #[test]
+    fn equal_plans_do_not_differ() {
+        let old = plan(PLAN);
+        // The order of elements says nothing.
+        let mut new = old.clone();
+        new.instance.reverse();
+        new.connection.reverse();
+        assert!(Difference::between(&old, &new).is_empty());
+    }
+
+    #[test]
+    fn an_instance_that_goes_breaks_its_connections() {
+        let old = plan(PLAN);
+        let mut new = old.clone();
+        new.instance.retain(|one| one.name != "c2");
+        new.connection.retain(|one| one.name != "two");
+        let difference = Difference::between(&old, &new);
+        assert_eq!(difference.removed, ["c2".to_owned()].into());
+        assert_eq!(difference.broken, ["two".to_owned()].into());
+        let back = Difference::between(&new, &old);
+        assert_eq!(back.added, ["c2".to_owned()].into());
+        assert_eq!(back.broken, [].into());
+    }
+
+    #[test]
+    fn another_artifact_changes_the_instances_that_are_made_of_it() {
+        let old = plan(PLAN);
+        let new = plan(&PLAN.replace("bin/c", "bin/d"));
+        let difference = Difference::between(&old, &new);
+        assert_eq!(
+            difference.changed,
+            ["c1".to_owned(), "c2".to_owned()].into()
+        );
+        assert_eq!(
+            difference.broken,
+            ["one".to_owned(), "two".to_owned()].into()
+        );
+    }
+
+    #[test]
+    fn a_connection_to_another_port_is_another_connection() {
+        let old = plan(PLAN);
+        let new = plan(&PLAN.replace("c2.in", "c2.other"));
+        let difference = Difference::between(&old, &new);
+        assert_eq!(difference.changed, [].into());
+        assert_eq!(difference.broken, ["two".to_owned()].into());
+    }
+}

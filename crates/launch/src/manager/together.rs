@@ -1,0 +1,100 @@
+//! Steps on several processes or nodes at a time, and operations of which one runs at a time.
+
+use std::collections::VecDeque;
+use std::sync::{Condvar, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::lock::Mutex;
+
+/// Threads that work on one step.
+const THREADS: usize = 16;
+
+/// Runs a step for each item, up to 16 at a time, and returns the results in the order of the items.
+pub(super) fn together<T: Send, R: Send>(items: Vec<T>, step: impl Fn(T) -> R + Sync) -> Vec<R> {
+    let threads = items.len().min(THREADS);
+    if threads <= 1 {
+        return items.into_iter().map(step).collect();
+    }
+    let todo: Mutex<VecDeque<(usize, T)>> = Mutex::new(items.into_iter().enumerate().collect());
+    let done: Mutex<Vec<(usize, R)>> = Mutex::new(Vec::new());
+    let work = || {
+        loop {
+            let Some((at, item)) = todo.lock().pop_front() else {
+                return;
+            };
+            let result = step(item);
+            done.lock().push((at, result));
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..threads {
+            let named = std::thread::Builder::new().name("oxorb-launch".to_owned());
+            // Without another thread this one does all.
+            let _ = named.spawn_scoped(scope, work);
+        }
+        work();
+    });
+    let mut done = std::mem::take(&mut *done.lock());
+    done.sort_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, result)| result).collect()
+}
+
+/// Lets one operation pass at a time.
+#[derive(Default)]
+pub(super) struct Gate {
+    is_taken: Mutex<bool>,
+    freed: Condvar,
+}
+
+/// Passage of an operation; the next may pass when it is dropped.
+pub(super) struct Pass<'g>(&'g Gate);
+
+impl Gate {
+    /// Waits for `limit` at most until no other operation runs.
+    pub(super) fn pass(&self, limit: Duration) -> Option<Pass<'_>> {
+        let deadline = Instant::now() + limit;
+        let mut is_taken = self.is_taken.lock();
+        while *is_taken {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return None;
+            }
+            let woken = self.freed.wait_timeout(is_taken, left);
+            is_taken = woken.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        *is_taken = true;
+        Some(Pass(self))
+    }
+}
+
+impl Drop for Pass<'_> {
+    fn drop(&mut self) {
+        *self.0.is_taken.lock() = false;
+        self.0.freed.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_come_in_the_order_of_items() {
+        let items: Vec<usize> = (0..100).collect();
+        let doubled = together(items.clone(), |item| item * 2);
+        assert_eq!(
+            doubled,
+            items.iter().map(|item| item * 2).collect::<Vec<_>>()
+        );
+        assert_eq!(together(Vec::<u8>::new(), |item| item), []);
+    }
+
+    #[test]
+    fn a_gate_lets_one_pass_at_a_time() {
+        let gate = Gate::default();
+        let first = gate.pass(Duration::ZERO).expect("nobody is in");
+        assert!(gate.pass(Duration::ZERO).is_none());
+        drop(first);
+        assert!(gate.pass(Duration::ZERO).is_some());
+    }
+}

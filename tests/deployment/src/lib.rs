@@ -1,0 +1,151 @@
+//! Components of an executable artifact that fails where its plan says so, for tests of managers.
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+mod station {
+    #![allow(missing_docs, reason = "the IDL says it")]
+    oxorb::include_idl!("station");
+}
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+
+use oxorb::components::{CcmException, CcmExceptionReason, InvalidConfiguration};
+use oxorb::deployment::Implementations;
+
+pub use station::station::*;
+
+/// Step at which an instance fails, and how.
+#[derive(Default)]
+struct Trap(Mutex<String>);
+
+impl Trap {
+    /// Fails if the trap is set for `step`. Returns whether it is to be refused.
+    fn spring(&self, step: &str) -> bool {
+        let trap = self.0.lock().expect("no panic").clone();
+        match trap.strip_prefix(step) {
+            Some(":hang") => loop {
+                std::thread::park();
+            },
+            // As kill -9 of somebody else.
+            Some(":die") => std::process::abort(),
+            Some(":leave") => std::process::exit(0),
+            other => other == Some(":refuse"),
+        }
+    }
+
+    fn set(&self, value: &str) -> oxorb::Result<()> {
+        value.clone_into(&mut self.0.lock().expect("no panic"));
+        match self.spring("attribute") {
+            true => Err(oxorb::SystemException::bad_param(
+                0,
+                oxorb::CompletionStatus::No,
+            )),
+            false => Ok(()),
+        }
+    }
+
+    fn get(&self) -> oxorb::Result<String> {
+        Ok(self.0.lock().expect("no panic").clone())
+    }
+
+    fn step(&self, step: &str) -> Result<(), CcmException> {
+        match self.spring(step) {
+            true => Err(CcmException {
+                reason: CcmExceptionReason::SystemError,
+            }),
+            false => Ok(()),
+        }
+    }
+
+    fn configure(&self) -> Result<(), InvalidConfiguration> {
+        match self.spring("configure") {
+            true => Err(InvalidConfiguration {}),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Steps of a component whose field `trap` decides on them.
+macro_rules! trapped {
+    ($module:ident) => {
+        fn trap(&self) -> oxorb::Result<String> {
+            self.trap.get()
+        }
+
+        fn set_trap(&self, value: &str) -> oxorb::Result<()> {
+            self.trap.set(value)
+        }
+
+        fn configuration_complete(
+            &self,
+            _: &$module::Configured,
+        ) -> Result<(), InvalidConfiguration> {
+            self.trap.configure()
+        }
+
+        fn activate(&self, _: &$module::Context) -> Result<(), CcmException> {
+            self.trap.step("activate")
+        }
+
+        fn passivate(&self, _: &$module::Context) -> Result<(), CcmException> {
+            self.trap.step("passivate")
+        }
+
+        fn remove(&self, _: &$module::Installed) -> Result<(), CcmException> {
+            self.trap.step("remove")
+        }
+    };
+}
+
+/// Executor of `Station::Counter`.
+#[derive(Default)]
+struct CounterImpl {
+    trap: Trap,
+    count: AtomicU32,
+}
+
+impl Count for CounterImpl {
+    fn next(&self) -> oxorb::Result<u32> {
+        self.trap.spring("call");
+        Ok(self.count.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+}
+
+impl CounterExecutor for CounterImpl {
+    fn output(self: &Arc<Self>, _: &counter::Context) -> Arc<dyn Count> {
+        Arc::clone(self) as Arc<dyn Count>
+    }
+
+    trapped!(counter);
+}
+
+/// Executor of `Station::Reader`.
+#[derive(Default)]
+struct ReaderImpl {
+    trap: Trap,
+}
+
+/// The facet of a reader.
+struct Scale(reader::Context);
+
+impl Reading for Scale {
+    fn read(&self) -> oxorb::Result<u32> {
+        self.0.source()?.next()
+    }
+}
+
+impl ReaderExecutor for ReaderImpl {
+    fn dial(self: &Arc<Self>, context: &reader::Context) -> Arc<dyn Reading> {
+        Arc::new(Scale(context.clone()))
+    }
+
+    trapped!(reader);
+}
+
+/// Returns the components, by the entry points `create_Station_Counter_Impl` and `create_Station_Reader_Impl`.
+pub fn implementations() -> Implementations {
+    Implementations::new()
+        .component::<CounterRef, _>("create_Station_Counter_Impl", CounterImpl::default)
+        .component::<ReaderRef, _>("create_Station_Reader_Impl", ReaderImpl::default)
+}

@@ -1,0 +1,135 @@
+//! Plans that are changed while they run.
+
+use oxorb_deploy::plan::Plan;
+
+use crate::scene::*;
+
+fn first() -> Plan {
+    plan(
+        "changing",
+        &[
+            counter("a", "north"),
+            counter("b", "south"),
+            reader("r", "north"),
+            reader("s", "south"),
+        ],
+        &[("r", "a"), ("s", "b")],
+    )
+}
+
+#[test]
+fn another_instance_leaves_the_others_alone() {
+    let scene = Scene::new(&["north", "south"]);
+    let launched = scene.plans.launch(&first()).unwrap();
+    let before = launched.manager.status().unwrap();
+    assert_eq!(read_at(&before, "r").unwrap(), 1);
+    assert_eq!(read_at(&before, "s").unwrap(), 1);
+    // `s` goes, `t` comes and reads at another node; `r` reads the counter that `s` has read.
+    let second = plan(
+        "changing",
+        &[
+            counter("a", "north"),
+            counter("b", "south"),
+            reader("r", "north"),
+            reader("t", "south"),
+        ],
+        &[("r", "b"), ("t", "a")],
+    );
+    scene.plans.redeploy(&second).unwrap();
+    let after = launched.manager.status().unwrap();
+    assert_eq!(after.len(), 4, "{after:#?}");
+    assert!(all_run(&after), "{after:#?}");
+    for stays in ["a", "b", "r"] {
+        assert_eq!(process(&after, stays).pid, process(&before, stays).pid);
+    }
+    // Counters have kept their state.
+    assert_eq!(read_at(&after, "r").unwrap(), 2);
+    assert_eq!(read_at(&after, "t").unwrap(), 2);
+    wait_for_end(&[process(&before, "s").pid]);
+    assert_eq!(*scene.events.lock().unwrap(), []);
+}
+
+#[test]
+fn an_instance_with_other_values_is_replaced_and_connected_again() {
+    let scene = Scene::new(&["north", "south"]);
+    let launched = scene.plans.launch(&first()).unwrap();
+    let before = launched.manager.status().unwrap();
+    assert_eq!(read_at(&before, "r").unwrap(), 1);
+    assert_eq!(read_at(&before, "s").unwrap(), 1);
+    let mut second = first();
+    let changed = second
+        .instance
+        .iter_mut()
+        .find(|one| one.name == "a")
+        .unwrap();
+    changed.config_property[0].value = oxorb_deploy::value::Any::string("never:springs");
+    scene.plans.redeploy(&second).unwrap();
+    let after = launched.manager.status().unwrap();
+    assert!(all_run(&after), "{after:#?}");
+    assert_eq!(process(&after, "r").pid, process(&before, "r").pid);
+    assert_eq!(read_at(&after, "r").unwrap(), 1, "another counter");
+    assert_eq!(read_at(&after, "s").unwrap(), 2, "the counter as it was");
+}
+
+#[test]
+fn a_plan_may_take_a_node_and_leave_one() {
+    let scene = Scene::new(&["north", "south"]);
+    let alone = plan("moving", &[counter("c", "north")], &[]);
+    let launched = scene.plans.launch(&alone).unwrap();
+    let both = plan(
+        "moving",
+        &[counter("c", "north"), reader("r", "south")],
+        &[("r", "c")],
+    );
+    scene.plans.redeploy(&both).unwrap();
+    let status = launched.manager.status().unwrap();
+    assert!(all_run(&status), "{status:#?}");
+    assert_eq!(read_at(&status, "r").unwrap(), 1);
+    let left = process(&status, "r").pid;
+    scene.plans.redeploy(&alone).unwrap();
+    assert_eq!(launched.manager.status().unwrap().len(), 1);
+    wait_for_end(&[left]);
+}
+
+#[test]
+fn a_change_that_fails_puts_the_plan_back() {
+    let scene = Scene::new(&["north", "south"]);
+    let launched = scene.plans.launch(&first()).unwrap();
+    let before = launched.manager.status().unwrap();
+    assert_eq!(read_at(&before, "r").unwrap(), 1);
+    let wrong = plan(
+        "changing",
+        &[
+            counter("a", "north"),
+            counter("b", "south"),
+            reader("r", "north"),
+            reader("t", "south").trapped("activate:refuse"),
+        ],
+        &[("r", "b"), ("t", "a")],
+    );
+    let error = scene.plans.redeploy(&wrong).unwrap_err();
+    assert!(error.reason.contains("node south"), "{error}");
+    assert!(
+        error.reason.contains("the plan as it was runs on"),
+        "{error}"
+    );
+    let after = launched.manager.status().unwrap();
+    assert!(all_run(&after), "{after:#?}");
+    assert_eq!(after.len(), 4);
+    for stays in ["a", "b", "r"] {
+        assert_eq!(process(&after, stays).pid, process(&before, stays).pid);
+    }
+    assert_eq!(
+        read_at(&after, "r").unwrap(),
+        2,
+        "connected to the same counter again"
+    );
+}
+
+#[test]
+fn a_plan_that_does_not_run_cannot_be_changed() {
+    let scene = Scene::new(&["north"]);
+    let error = scene.plans.redeploy(&first()).unwrap_err();
+    assert_eq!(error.name, "changing");
+    assert!(error.reason.contains("none is there"), "{error}");
+}

@@ -1,0 +1,139 @@
+//! Processes that end while their plan runs.
+
+use std::time::Duration;
+
+use oxorb::deployment::idl::ox_deployment::ProcessState;
+use oxorb::deployment::{Event, ExecutionSettings, RestartPolicy};
+
+use crate::scene::*;
+
+fn policy(limit: u32) -> ExecutionSettings {
+    ExecutionSettings {
+        restart: RestartPolicy::OnFailure {
+            limit,
+            delay: Duration::from_millis(20),
+        },
+        ..execution_settings()
+    }
+}
+
+fn chain(label: &str) -> oxorb_deploy::plan::Plan {
+    plan(
+        label,
+        &[
+            counter("c", "north"),
+            reader("near", "north"),
+            reader("far", "south"),
+        ],
+        &[("near", "c"), ("far", "c")],
+    )
+}
+
+#[test]
+fn a_process_that_was_killed_runs_again_and_is_connected() {
+    let scene = Scene::with(&["north", "south"], &node_settings(), policy(3));
+    let launched = scene.plans.launch(&chain("restart")).unwrap();
+    let before = launched.manager.status().unwrap();
+    assert_eq!(read_at(&before, "far").unwrap(), 1);
+    kill(process(&before, "c").pid);
+    let after = scene.wait(&launched, |status| {
+        all_run(status) && process(status, "c").restarts == 1
+    });
+    assert_ne!(process(&after, "c").pid, process(&before, "c").pid);
+    assert_eq!(process(&after, "far").pid, process(&before, "far").pid);
+    assert_eq!(process(&after, "near").pid, process(&before, "near").pid);
+    // It counts from the start again, for both.
+    assert_eq!(read_at(&after, "near").unwrap(), 1);
+    assert_eq!(read_at(&after, "far").unwrap(), 2);
+    // It is told once all of that is done.
+    scene.wait(&launched, |_| scene.events.lock().unwrap().len() >= 2);
+    let events = scene.events.lock().unwrap().clone();
+    assert!(
+        matches!(&events[0], Event::ProcessLost { node, process, instances, .. }
+            if node == "north" && process == "c" && instances == &["c"]),
+        "{events:?}"
+    );
+    assert!(
+        matches!(&events[1], Event::ProcessRestarted { .. }),
+        "{events:?}"
+    );
+}
+
+#[test]
+fn a_user_that_was_killed_is_connected_again() {
+    let scene = Scene::with(&["north", "south"], &node_settings(), policy(3));
+    let launched = scene.plans.launch(&chain("user")).unwrap();
+    let before = launched.manager.status().unwrap();
+    assert_eq!(read_at(&before, "far").unwrap(), 1);
+    kill(process(&before, "far").pid);
+    let after = scene.wait(&launched, |status| {
+        all_run(status) && process(status, "far").restarts == 1
+    });
+    assert_eq!(read_at(&after, "far").unwrap(), 2, "the counter went on");
+}
+
+#[test]
+fn without_a_policy_a_lost_process_stays_lost_and_is_not_connected() {
+    let scene = Scene::new(&["north", "south"]);
+    let launched = scene.plans.launch(&chain("never")).unwrap();
+    let before = launched.manager.status().unwrap();
+    kill(process(&before, "c").pid);
+    let after = scene.wait(&launched, |status| {
+        let far = process(status, "far");
+        process(status, "c").state == ProcessState::Lost
+            && far.connections.iter().all(|one| !one.connected)
+    });
+    let lost = process(&after, "c");
+    assert_eq!(lost.pid, 0);
+    assert!(lost.detail.contains("signal: 9"), "{lost:?}");
+    assert!(process(&after, "far").connections.len() == 1);
+    // Who uses it says that it is not connected, instead of calling nobody.
+    let error = read_at(&after, "far").unwrap_err();
+    assert_eq!(error.minor, oxorb::minor::bad_inv_order::RECEPTACLE_EMPTY);
+    // Redeployment brings it back.
+    scene.plans.redeploy(&chain("never")).unwrap();
+    let again = launched.manager.status().unwrap();
+    assert!(all_run(&again), "{again:#?}");
+    assert_eq!(read_at(&again, "far").unwrap(), 1);
+    assert_eq!(process(&again, "far").pid, process(&before, "far").pid);
+}
+
+#[test]
+fn restarts_have_a_limit() {
+    let scene = Scene::with(&["n"], &node_settings(), policy(2));
+    let plan = plan("limit", &[counter("c", "n")], &[]);
+    let launched = scene.plans.launch(&plan).unwrap();
+    for restarts in 0..=2 {
+        let status = scene.wait(&launched, |status| {
+            all_run(status) && process(status, "c").restarts == restarts
+        });
+        kill(process(&status, "c").pid);
+    }
+    let given_up = |event: &Event| matches!(event, Event::ProcessLost { reason, .. } if reason.contains("2 times, the limit"));
+    scene.wait(&launched, |status| {
+        process(status, "c").state == ProcessState::Lost
+            && scene.events.lock().unwrap().iter().any(given_up)
+    });
+}
+
+#[test]
+fn a_process_that_is_done_is_not_started_again() {
+    let scene = Scene::with(&["n"], &node_settings(), policy(3));
+    let plan = plan(
+        "done",
+        &[counter("c", "n").trapped("call:leave"), reader("r", "n")],
+        &[("r", "c")],
+    );
+    let launched = scene.plans.launch(&plan).unwrap();
+    let status = launched.manager.status().unwrap();
+    read_at(&status, "r").unwrap_err();
+    let status = scene.wait(&launched, |status| {
+        process(status, "c").state == ProcessState::Stopped
+    });
+    assert!(
+        process(&status, "c").detail.contains("exit status: 0"),
+        "{status:#?}"
+    );
+    let told = |event: &Event| matches!(event, Event::ProcessLost { reason, .. } if reason.contains("after status 0"));
+    scene.wait(&launched, |_| scene.events.lock().unwrap().iter().any(told));
+}

@@ -22,13 +22,22 @@ impl Listening {
     /// Lets an ORB listen.
     pub(crate) fn at(&self, builder: Builder, port: u16) -> Builder {
         let endpoints = match self.listen.as_slice() {
-            [] if self.host.contains(':') && !self.host.starts_with('[') => {
-                format!("iiop://[{}]:{port}", self.host)
-            }
-            [] => format!("iiop://{}:{port}", self.host),
+            [] => self.endpoint(port),
             listen => listen.join(";"),
         };
         builder.listen(&endpoints)
+    }
+
+    /// Returns the endpoint of a process on the same address, at a port that the system chooses; `None` with `--listen`.
+    pub(crate) fn any_port(&self) -> Option<String> {
+        self.listen.is_empty().then(|| self.endpoint(0))
+    }
+
+    fn endpoint(&self, port: u16) -> String {
+        match self.host.contains(':') && !self.host.starts_with('[') {
+            true => format!("iiop://[{}]:{port}", self.host),
+            false => format!("iiop://{}:{port}", self.host),
+        }
     }
 }
 

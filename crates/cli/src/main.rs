@@ -14,6 +14,7 @@ mod input;
 mod ior;
 mod listening;
 mod name;
+mod node;
 mod orb;
 mod output;
 mod ping;
@@ -74,7 +75,10 @@ enum Command {
     /// Schedule operations: check, analyse, simulate, plot, and emit their priorities
     #[command(subcommand)]
     Sched(sched::Command),
-    /// Check plans of components, convert them, and write what other engines run them by
+    /// Manage a node for plans of components
+    #[command(subcommand)]
+    Node(node::Command),
+    /// Check plans of components, launch, change and stop them, and write what other engines run them by
     #[command(subcommand)]
     Deploy(deploy::Command),
     /// Push and receive events, watch channels, record and replay
@@ -114,6 +118,7 @@ fn main() -> ExitCode {
         Command::Call(args) => call::run(args),
         Command::Serve(args) => serve::run(args),
         Command::Sched(command) => sched::run(command),
+        Command::Node(command) => node::run(command),
         Command::Deploy(command) => deploy::run(command),
         Command::Event(command) => event::run(command),
         Command::Ping(args) => ping::run(args),

@@ -7,12 +7,18 @@ use oxorb::{Builder, Orb, Priority, SystemException};
 
 static TAKEN: OnceLock<Vec<String>> = OnceLock::new();
 
-/// Takes `-ORB...` arguments out of the command line, wherever they stand, and
+/// Takes `-ORB...` arguments out of the command line, wherever they stand before `--`, and
 /// leaves the rest.
 pub(crate) fn take_args(args: impl IntoIterator<Item = OsString>) -> Result<Vec<OsString>, String> {
     let (mut settings, mut rest) = (Vec::new(), Vec::new());
     let mut args = args.into_iter();
     while let Some(arg) = args.next() {
+        if arg == "--" {
+            // What follows is for another process.
+            rest.push(arg);
+            rest.extend(args);
+            break;
+        }
         let Some(setting) = arg.to_str().filter(|text| text.starts_with("-ORB")) else {
             rest.push(arg);
             continue;

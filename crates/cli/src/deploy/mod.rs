@@ -1,12 +1,15 @@
-//! `oxorb deploy`: plans of components, known to be right before anything runs.
+//! `oxorb deploy`: plans of components, known to be right before anything runs, and then launched.
 
 mod assembly;
 mod check;
 mod components;
 mod convert;
 mod emit;
+mod execution;
 mod files;
 mod host;
+mod launch;
+mod status;
 
 use crate::output::Done;
 
@@ -49,6 +52,41 @@ pub(crate) enum Command {
         oxorb deploy host libdisplay.so -- --plan plan.toml --node cockpit --process main"
     )]
     Host(host::Args),
+    /// Serve an execution manager, which launches plans over the managers of nodes
+    #[command(
+        after_help = "It answers at corbaloc::HOST:2810/ExecutionManager, as DAnCE's does. The other commands find it there, or\n\
+        at --at URL. Ending it stops its plans; if it is killed, the node managers end them within --lease.\n\nExamples:\n  \
+        oxorb deploy serve --node cockpit=corbaloc::10.0.0.7:2811/cockpit.NodeManager --node radar=file:///tmp/radar.ior\n  \
+        oxorb deploy serve --naming -ORBInitRef NameService=corbaloc::host:2809/NameService"
+    )]
+    Serve(execution::Args),
+    /// Launch a plan: start its processes, connect and start its instances
+    #[command(
+        after_help = "With --local, this process manages all nodes of the plan; with --node or --naming, it manages the execution, and\n\
+        others the nodes. Then it runs until it is told to end, and stops the plan. Otherwise an execution manager launches the\n\
+        plan, and this command returns. A launch that fails leaves nothing running.\n\nExamples:\n  \
+        oxorb deploy launch plan.toml --rt rt.toml --local\n  \
+        oxorb deploy launch plan.cdp --node cockpit=corbaloc::10.0.0.7:2811/cockpit.NodeManager\n  \
+        oxorb deploy launch plan.toml --restart on-failure:3:1000 --at corbaloc::host:2810/ExecutionManager"
+    )]
+    Launch(launch::LaunchArgs),
+    /// Show what runs where, as the processes say now
+    #[command(
+        after_help = "Examples:\n  oxorb deploy status\n  oxorb deploy status 'position display' --format json"
+    )]
+    Status(status::Args),
+    /// Put another plan in place of the running one of its name, and leave alone what is in both
+    #[command(
+        after_help = "Instances that are new are installed, those that are gone or differ are removed; others go on running, and\n\
+        their connections are made anew where that is needed. If that fails, the plan as it was is put back.\n\nExample:\n  \
+        oxorb deploy redeploy plan.toml --rt rt.toml"
+    )]
+    Redeploy(launch::RedeployArgs),
+    /// Stop a plan on all its nodes
+    #[command(
+        after_help = "Examples:\n  oxorb deploy stop 'position display'\n  oxorb deploy stop --all"
+    )]
+    Stop(status::StopArgs),
     /// Write what another engine runs a plan by
     #[command(subcommand)]
     Emit(emit::Command),
@@ -61,6 +99,11 @@ pub(crate) fn run(command: Command) -> Done {
         Command::Convert(args) => convert::run(&args),
         Command::Static(args) => assembly::run(&args),
         Command::Host(args) => host::run(&args),
+        Command::Serve(args) => execution::run(&args),
+        Command::Launch(args) => launch::launch(&args),
+        Command::Status(args) => status::run(&args),
+        Command::Redeploy(args) => launch::redeploy(&args),
+        Command::Stop(args) => status::stop(&args),
         Command::Emit(command) => emit::run(&command),
     }
 }

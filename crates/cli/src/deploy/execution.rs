@@ -1,0 +1,220 @@
+//! `oxorb deploy serve`, and how the other commands find an execution manager and the nodes.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use oxorb::deployment::idl::deployment::{ExecutionManagerRef, NodeManagerRef};
+use oxorb::deployment::{
+    EXECUTION_MANAGER, Event, ExecutionManager, ExecutionSettings, Plans, RestartPolicy,
+};
+use oxorb::{Interface as _, Orb, ThreadPurpose};
+use serde_json::json;
+
+use crate::listening::{Listening, urls};
+use crate::orb::with_args;
+use crate::output::{Done, Failed, Format, because, print, print_line};
+
+/// Where execution managers listen unless they are told otherwise.
+pub(super) const PORT: u16 = 2810;
+
+/// Arguments of `oxorb deploy serve`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    pub(super) serving: Serving,
+    #[command(flatten)]
+    pub(super) nodes: Nodes,
+    /// Output format; JSON is one line when it serves, and one for each incident
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Address and limits of an execution manager.
+#[derive(clap::Args)]
+pub(super) struct Serving {
+    /// Where to listen; 0: the system chooses
+    #[arg(long, default_value_t = PORT)]
+    port: u16,
+    #[command(flatten)]
+    pub(super) listening: Listening,
+    /// Also write the reference of the execution manager to FILE
+    #[arg(long, value_name = "FILE")]
+    ior_file: Option<PathBuf>,
+    /// Most plans at a time
+    #[arg(long, value_name = "N", default_value_t = ExecutionSettings::default().max_plans)]
+    max_plans: usize,
+    /// Seconds that each call to a node manager may take that starts or stops something
+    #[arg(long, value_name = "S", default_value_t = ExecutionSettings::default().node_timeout.as_secs())]
+    node_timeout: u64,
+    /// Seconds for which nodes keep a plan without word of the execution manager, and after which a silent node counts as lost
+    #[arg(long, value_name = "S", default_value_t = ExecutionSettings::default().lease.as_secs(), value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    lease: u64,
+    /// Processes that end unasked: never, or on-failure[:LIMIT[:MILLISECONDS]]
+    #[arg(long, value_name = "POLICY", default_value_t)]
+    pub(super) restart: RestartPolicy,
+}
+
+/// Where the managers of nodes are.
+#[derive(clap::Args)]
+pub(super) struct Nodes {
+    /// Manager of a node: IOR:, corbaloc:, corbaname: or file:; may be repeated
+    #[arg(long = "node", value_name = "NAME=URL", value_parser = node)]
+    pub(super) known: Vec<(String, String)>,
+    /// Look for managers of other nodes in the Naming Service, as NAME.NodeManager
+    #[arg(long)]
+    pub(super) naming: bool,
+}
+
+fn node(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, url)) if !name.is_empty() && !url.is_empty() => {
+            Ok((name.to_owned(), url.to_owned()))
+        }
+        _ => Err(
+            "a node is NAME=URL, such as cockpit=corbaloc::10.0.0.7:2811/cockpit.NodeManager"
+                .to_owned(),
+        ),
+    }
+}
+
+impl Nodes {
+    /// Finds managers by these arguments; those of `local` are known already.
+    pub(super) fn lookup(
+        &self,
+        orb: &Orb,
+        local: BTreeMap<String, NodeManagerRef>,
+    ) -> impl Fn(&str) -> Result<NodeManagerRef, String> + Send + Sync + 'static {
+        let known: BTreeMap<String, String> = self.known.iter().cloned().collect();
+        let naming = self.naming;
+        let orb = orb.clone();
+        move |name| {
+            if let Some(manager) = local.get(name) {
+                return Ok(manager.clone());
+            }
+            if let Some(url) = known.get(name) {
+                return orb.resolve(url).map_err(|error| error.to_string());
+            }
+            if naming {
+                let names = crate::name::usual(&orb).map_err(|error| error.to_string())?;
+                let found = names.resolve::<NodeManagerRef>(crate::node::name_of(name));
+                return found.map_err(|error| {
+                    format!("no manager in the Naming Service: {error}; `oxorb node serve --name {name} --bind` puts it there")
+                });
+            }
+            Err(format!(
+                "nobody has said where its manager is; give --node {name}=URL, or --naming"
+            ))
+        }
+    }
+}
+
+impl Serving {
+    pub(super) fn orb(&self) -> Result<Orb, Failed> {
+        let builder = self.listening.at(Orb::builder(), self.port);
+        Ok(with_args(builder).build()?)
+    }
+
+    pub(super) fn settings(&self) -> ExecutionSettings {
+        ExecutionSettings {
+            max_plans: self.max_plans,
+            node_timeout: Duration::from_secs(self.node_timeout),
+            lease: Duration::from_secs(self.lease),
+            restart: self.restart,
+            ..ExecutionSettings::default()
+        }
+    }
+
+    /// Starts an execution manager whose plans end before the ORB does. `ends`: with its last plan, so does the process.
+    pub(super) fn start(
+        &self,
+        orb: &Orb,
+        nodes: impl Fn(&str) -> Result<NodeManagerRef, String> + Send + Sync + 'static,
+        format: Format,
+        ends: bool,
+    ) -> Result<Arc<ExecutionManager>, Failed> {
+        let ending = orb.clone();
+        let observe = move |event: &Event| {
+            crate::node::incident(format, event);
+            if ends && matches!(event, Event::Stopped { .. }) {
+                let orb = ending.clone();
+                // The call that stopped the plan is answered first.
+                let _ = ending.start_thread(ThreadPurpose::Shutdown, "oxorb-end", move || {
+                    let _ = orb.shutdown(true);
+                });
+            }
+        };
+        let manager = ExecutionManager::start(orb.root_poa(), self.settings(), nodes, observe)?;
+        let manager = Arc::new(manager);
+        let closed = Arc::clone(&manager);
+        orb.before_shutdown(move |_| {
+            if let Err(trouble) = closed.close() {
+                crate::output::error(&trouble.to_string());
+            }
+        });
+        if let Some(file) = &self.ior_file {
+            std::fs::write(file, manager.reference().to_ior())
+                .map_err(|error| because(format!("{}: {error}", file.display())))?;
+        }
+        Ok(manager)
+    }
+}
+
+/// Serves until the process is ended.
+pub(super) fn run(args: &Args) -> Done {
+    let orb = args.serving.orb()?;
+    let nodes = args.nodes.lookup(&orb, BTreeMap::new());
+    let manager = args.serving.start(&orb, nodes, args.format, false)?;
+    orb.shutdown_on_signal()?;
+    let urls = urls(manager.reference().reference(), EXECUTION_MANAGER);
+    match args.format {
+        Format::Text => print(format_args!(
+            "serving an execution manager at {}\n",
+            urls.join(" ")
+        ))?,
+        Format::Json => print_line(&json!({
+            "event": "serving",
+            "corbaloc": urls,
+            "ior": manager.reference().to_ior(),
+        }))?,
+    }
+    orb.run();
+    Ok(())
+}
+
+/// Which execution manager.
+#[derive(clap::Args)]
+pub(super) struct At {
+    /// Execution manager: IOR:, corbaloc:, corbaname: or file:. Unless given it is -ORBInitRef ExecutionManager=URL, or else
+    /// corbaloc::localhost:2810/ExecutionManager
+    #[arg(long, value_name = "URL")]
+    pub(super) at: Option<String>,
+    /// Seconds that the execution manager may take for each call
+    #[arg(long, value_name = "S", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
+    timeout: u64,
+}
+
+impl At {
+    /// Connects to the execution manager.
+    pub(super) fn plans(&self) -> Result<(Orb, Plans), Failed> {
+        let limit = Duration::from_secs(self.timeout);
+        let orb = with_args(Orb::builder().round_trip_timeout(limit)).build()?;
+        let usual = format!("corbaloc::localhost:{PORT}/{EXECUTION_MANAGER}");
+        let found = match &self.at {
+            Some(url) => orb.resolve::<ExecutionManagerRef>(url),
+            None => match orb.resolve(&format!("corbaloc:rir:/{EXECUTION_MANAGER}")) {
+                Err(oxorb::ResolveError::UnknownName { .. }) => orb.resolve(&usual),
+                found => found,
+            },
+        };
+        let manager = found.map_err(|error| {
+            because(format!(
+                "{error}\nwhere is the execution manager? Say it with --at URL; `oxorb deploy serve` and `oxorb deploy launch \
+                 --local` start one"
+            ))
+        })?;
+        let manager = manager.with_timeout(limit);
+        Ok((orb, Plans::of(manager)))
+    }
+}

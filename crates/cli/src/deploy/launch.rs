@@ -1,0 +1,249 @@
+//! `oxorb deploy launch` and `oxorb deploy redeploy`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use oxorb::deployment::idl::deployment::NodeManagerRef;
+use oxorb::deployment::{
+    EXECUTION_MANAGER, Launched, NodeManager, Plans, RestartPolicy, Trouble, attach_resources,
+};
+use oxorb::{Interface as _, Orb, Printable};
+use oxorb_deploy::Severity;
+use oxorb_deploy::basic::Property;
+use oxorb_deploy::check::{Input, check};
+use oxorb_deploy::plan::Plan;
+use oxorb_deploy::value::Any;
+use serde_json::json;
+
+use super::execution::{At, Nodes, Serving};
+use super::files;
+use crate::listening::urls;
+use crate::node::Starting;
+use crate::output::{Done, Failed, Format, because, print, print_json, print_line};
+
+/// The plan, and what is known beside it.
+#[derive(clap::Args)]
+struct What {
+    /// Deployment plan: .cdp or .toml
+    #[arg(value_name = "PLAN", value_hint = clap::ValueHint::FilePath)]
+    plan: PathBuf,
+    /// Real-time resources of the plan's instances: .csr or .toml
+    #[arg(long, value_name = "RTCAD", value_hint = clap::ValueHint::FilePath)]
+    rt: Option<PathBuf>,
+    /// Domain with the nodes that there are: .cdd or .toml
+    #[arg(long, value_name = "DOMAIN", value_hint = clap::ValueHint::FilePath)]
+    domain: Option<PathBuf>,
+    /// Launch also what `oxorb deploy check` finds wrong with policies, rates and deadlines
+    #[arg(long)]
+    unchecked: bool,
+    /// Output format
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Arguments of `oxorb deploy launch`.
+#[derive(clap::Args)]
+pub(crate) struct LaunchArgs {
+    #[command(flatten)]
+    what: What,
+    #[command(flatten)]
+    at: At,
+    /// Manage all nodes of the plan in this process
+    #[arg(long, conflicts_with = "at")]
+    local: bool,
+    #[command(flatten)]
+    nodes: Nodes,
+    #[command(flatten)]
+    serving: Serving,
+    #[command(flatten)]
+    starting: Starting,
+}
+
+/// Arguments of `oxorb deploy redeploy`.
+#[derive(clap::Args)]
+pub(crate) struct RedeployArgs {
+    #[command(flatten)]
+    what: What,
+    #[command(flatten)]
+    at: At,
+    /// Processes that end unasked: never, or on-failure[:LIMIT[:MILLISECONDS]]
+    #[arg(long, value_name = "POLICY")]
+    restart: Option<RestartPolicy>,
+}
+
+impl What {
+    /// Reads the documents, checks them, and puts the resources into the plan.
+    fn load(&self) -> Result<Plan, Failed> {
+        let located = |file: &Path| {
+            let file = file.to_owned();
+            move |error| files::located(&file, &error)
+        };
+        let mut plan = files::read(&self.plan, None)?
+            .into_plan()
+            .map_err(located(&self.plan))?;
+        let resources = match &self.rt {
+            Some(file) => Some(
+                files::read(file, None)?
+                    .into_resources()
+                    .map_err(located(file))?,
+            ),
+            None => None,
+        };
+        let domain = match &self.domain {
+            Some(file) => Some(
+                files::read(file, None)?
+                    .into_domain()
+                    .map_err(located(file))?,
+            ),
+            None => None,
+        };
+        if !self.unchecked {
+            let report = check(&Input {
+                plan: &plan,
+                resources: resources.as_ref(),
+                domain: domain.as_ref(),
+                components: None,
+            });
+            let errors = report.findings.iter();
+            let errors: Vec<String> = errors
+                .filter(|finding| finding.severity == Severity::Error)
+                .map(|finding| format!("{}: {finding}", self.plan.display()))
+                .collect();
+            if !errors.is_empty() {
+                let hint = "the plan is not launched; `oxorb deploy check` says more, and --unchecked launches it all the same";
+                return Err(because(format!("{}\n{hint}", errors.join("\n"))));
+            }
+        }
+        if plan.label.as_deref().unwrap_or_default().is_empty()
+            && plan.uuid.as_deref().unwrap_or_default().is_empty()
+        {
+            // What people call it is the name of its file.
+            let stem = self.plan.file_stem().unwrap_or_default();
+            plan.label = Some(stem.to_string_lossy().into_owned());
+        }
+        if let Some(resources) = &resources {
+            let attached = attach_resources(&mut plan, resources);
+            attached.map_err(|error| files::located(&self.plan, &error))?;
+        }
+        Ok(plan)
+    }
+}
+
+/// Says in a plan what happens to its processes.
+fn restart(plan: &mut Plan, policy: RestartPolicy) {
+    let name = RestartPolicy::PROPERTY;
+    plan.info_property.retain(|property| property.name != name);
+    let value = Any::string(policy.to_string());
+    plan.info_property.push(Property::of(name, value));
+}
+
+/// Launches a plan: by another execution manager, or as one.
+pub(super) fn launch(args: &LaunchArgs) -> Done {
+    let mut plan = args.what.load()?;
+    if args.serving.restart != RestartPolicy::Never {
+        restart(&mut plan, args.serving.restart);
+    }
+    let is_own = args.local || !args.nodes.known.is_empty() || args.nodes.naming;
+    if !is_own {
+        let (orb, plans) = args.at.plans()?;
+        let launched = plans.launch(&plan).map_err(failed)?;
+        told(&args.what, &plan, &launched, &[])?;
+        orb.shutdown(true)?;
+        return Ok(());
+    }
+    let orb = args.serving.orb()?;
+    let done = run(args, &plan, &orb);
+    if done.is_err() {
+        // Ends what was started, if it is there still.
+        orb.shutdown(true)?;
+    }
+    done
+}
+
+/// Launches a plan, and runs until it is stopped.
+fn run(args: &LaunchArgs, plan: &Plan, orb: &Orb) -> Done {
+    let mut local: BTreeMap<String, NodeManagerRef> = BTreeMap::new();
+    let mut managers: Vec<Arc<NodeManager>> = Vec::new();
+    let elsewhere: BTreeSet<&str> = args.nodes.known.iter().map(|(name, _)| &**name).collect();
+    if args.local {
+        for node in plan.nodes() {
+            if elsewhere.contains(node) {
+                continue;
+            }
+            let settings = args.starting.settings(&args.serving.listening);
+            let manager = NodeManager::start(orb.root_poa(), node, settings)?;
+            local.insert(node.to_owned(), manager.reference().clone());
+            managers.push(Arc::new(manager));
+        }
+    }
+    let nodes = args.nodes.lookup(orb, local);
+    let manager = args.serving.start(orb, nodes, args.what.format, true)?;
+    orb.shutdown_on_signal()?;
+    let plans = Plans::of(manager.reference().clone());
+    let launched = plans.launch(plan).map_err(failed)?;
+    let urls = urls(manager.reference().reference(), EXECUTION_MANAGER);
+    told(&args.what, plan, &launched, &urls)?;
+    orb.run();
+    drop(managers);
+    Ok(())
+}
+
+/// Puts a plan in place of the running one.
+pub(super) fn redeploy(args: &RedeployArgs) -> Done {
+    let mut plan = args.what.load()?;
+    if let Some(policy) = args.restart {
+        restart(&mut plan, policy);
+    }
+    let (orb, plans) = args.at.plans()?;
+    let launched = plans.redeploy(&plan).map_err(failed)?;
+    told(&args.what, &plan, &launched, &[])?;
+    orb.shutdown(true)?;
+    Ok(())
+}
+
+pub(super) fn failed(trouble: Trouble) -> Failed {
+    because(trouble)
+}
+
+/// Prints what runs now.
+fn told(what: &What, plan: &Plan, launched: &Launched, urls: &[String]) -> Done {
+    let status = launched.manager.status()?;
+    let many = |count: usize, one: &str| match count {
+        1 => format!("1 {one}"),
+        _ => format!("{count} {one}s"),
+    };
+    match what.format {
+        Format::Text => {
+            let place = match urls {
+                [] => String::new(),
+                urls => format!("; execution manager at {}", urls.join(" ")),
+            };
+            print(format_args!(
+                "running {}: {} in {} on {}{place}\n",
+                Printable(&launched.name),
+                many(plan.instance.len(), "instance"),
+                match status.len() {
+                    1 => "1 process".to_owned(),
+                    count => format!("{count} processes"),
+                },
+                many(plan.nodes().len(), "node"),
+            ))
+        }
+        Format::Json => {
+            let line = json!({
+                "event": "running",
+                "plan": launched.name,
+                "instances": plan.instance.len(),
+                "manager": launched.manager.to_ior(),
+                "corbaloc": urls,
+                "processes": status.iter().map(super::status::process_json).collect::<Vec<_>>(),
+            });
+            match urls {
+                [] => print_json(&line),
+                // Incidents follow, a line each.
+                _ => print_line(&line),
+            }
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! `oxorb deploy status` and `oxorb deploy stop`.
+
+use std::fmt::Write as _;
+
+use oxorb::Printable;
+use oxorb::deployment::Launched;
+use oxorb::deployment::idl::ox_deployment::{InstancePhase, ProcessState, ProcessStatus};
+use serde_json::{Value, json};
+
+use super::execution::At;
+use super::launch::failed;
+use crate::output::{BAD, Done, FAINT, Format, GOOD, STRONG, because, print, print_json};
+
+/// Arguments of `oxorb deploy status`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Plans by name: UUID, or else label; all unless given
+    #[arg(value_name = "NAME")]
+    plans: Vec<String>,
+    #[command(flatten)]
+    at: At,
+    /// Output format
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Arguments of `oxorb deploy stop`.
+#[derive(clap::Args)]
+pub(crate) struct StopArgs {
+    /// Plans by name: UUID, or else label
+    #[arg(value_name = "NAME", required_unless_present = "all")]
+    plans: Vec<String>,
+    /// Stop all plans of the execution manager
+    #[arg(long, conflicts_with = "plans")]
+    all: bool,
+    #[command(flatten)]
+    at: At,
+}
+
+/// Shows what runs where.
+pub(super) fn run(args: &Args) -> Done {
+    let (orb, plans) = args.at.plans()?;
+    let wanted = match args.plans.as_slice() {
+        [] => plans.all().map_err(failed)?,
+        names => {
+            let named = names.iter().map(|name| plans.named(name));
+            named.collect::<Result<Vec<_>, _>>().map_err(failed)?
+        }
+    };
+    let mut rows = Vec::new();
+    let mut text = String::new();
+    for plan in &wanted {
+        let mut status = plan.manager.status()?;
+        status.sort_by(|one, other| {
+            let key = |status: &ProcessStatus| (status.node.clone(), status.process.clone());
+            key(one).cmp(&key(other))
+        });
+        tell(&mut text, plan, &status);
+        rows.push(json!({
+            "plan": plan.name,
+            "processes": status.iter().map(process_json).collect::<Vec<_>>(),
+        }));
+    }
+    match args.format {
+        Format::Json => print_json(&rows)?,
+        Format::Text if wanted.is_empty() => print("no plan is launched\n")?,
+        Format::Text => print(text)?,
+    }
+    orb.shutdown(true)?;
+    Ok(())
+}
+
+fn tell(text: &mut String, plan: &Launched, status: &[ProcessStatus]) {
+    let _ = writeln!(text, "{STRONG}{}{STRONG:#}", Printable(&plan.name));
+    let mut node = None;
+    for process in status {
+        if node != Some(&process.node) {
+            let _ = writeln!(text, "  node {}", Printable(&process.node));
+            node = Some(&process.node);
+        }
+        let style = match process.state {
+            ProcessState::Running if process.detail.is_empty() => GOOD,
+            ProcessState::Running | ProcessState::Lost => BAD,
+            _ => FAINT,
+        };
+        let pid = match process.pid {
+            0 => "-".to_owned(),
+            pid => pid.to_string(),
+        };
+        let _ = write!(
+            text,
+            "    {style}{:<10}{style:#} {pid:>8}  {}",
+            state(process.state),
+            Printable(&process.process)
+        );
+        if process.restarts > 0 {
+            let _ = write!(text, ", restarted {} times", process.restarts);
+        }
+        if !process.detail.is_empty() {
+            let _ = write!(text, ": {}", Printable(&process.detail));
+        }
+        text.push('\n');
+        for instance in &process.instances {
+            let what = match process.state {
+                ProcessState::Lost => "lost",
+                _ => phase(instance.phase),
+            };
+            let _ = writeln!(text, "      {what:<10}  {}", Printable(&instance.name));
+        }
+        for open in process.connections.iter().filter(|one| !one.connected) {
+            let _ = writeln!(
+                text,
+                "      {BAD}open{BAD:#}        {}.{} ({})",
+                Printable(&open.instance),
+                Printable(&open.port_name),
+                Printable(&open.name)
+            );
+        }
+    }
+}
+
+/// One process for programs.
+pub(super) fn process_json(process: &ProcessStatus) -> Value {
+    let instances = process.instances.iter().map(|instance| {
+        json!({
+            "name": instance.name,
+            "container": instance.container,
+            "phase": match process.state {
+                ProcessState::Lost => "lost",
+                _ => phase(instance.phase),
+            },
+            "ior": instance.reference.as_ref().map(oxorb::Interface::to_ior),
+        })
+    });
+    let connections = process.connections.iter().map(|connection| {
+        json!({
+            "name": connection.name,
+            "instance": connection.instance,
+            "port": connection.port_name,
+            "connected": connection.connected,
+        })
+    });
+    json!({
+        "node": process.node,
+        "process": process.process,
+        "state": state(process.state),
+        "pid": (process.pid != 0).then_some(process.pid),
+        "restarts": process.restarts,
+        "detail": process.detail,
+        "instances": instances.collect::<Vec<_>>(),
+        "connections": connections.collect::<Vec<_>>(),
+    })
+}
+
+fn state(state: ProcessState) -> &'static str {
+    match state {
+        ProcessState::Starting => "starting",
+        ProcessState::Running => "running",
+        ProcessState::Restarting => "restarting",
+        ProcessState::Lost => "lost",
+        ProcessState::Stopped => "stopped",
+    }
+}
+
+fn phase(phase: InstancePhase) -> &'static str {
+    match phase {
+        InstancePhase::Installed => "installed",
+        InstancePhase::Configured => "configured",
+        InstancePhase::Active => "active",
+        InstancePhase::Passive => "passive",
+    }
+}
+
+/// Stops plans.
+pub(super) fn stop(args: &StopArgs) -> Done {
+    let (orb, plans) = args.at.plans()?;
+    let wanted = match args.all {
+        true => plans.all(),
+        false => {
+            let named = args.plans.iter().map(|name| plans.named(name));
+            named.collect()
+        }
+    };
+    let mut wrong = Vec::new();
+    for plan in wanted.map_err(failed)? {
+        match plans.stop(&plan) {
+            Ok(()) => print(format_args!("stopped {}\n", Printable(&plan.name)))?,
+            Err(trouble) => wrong.push(trouble.to_string()),
+        }
+    }
+    orb.shutdown(true)?;
+    match wrong.is_empty() {
+        true => Ok(()),
+        false => Err(because(wrong.join("\n"))),
+    }
+}

@@ -1,0 +1,198 @@
+//! `oxorb node`: managers of nodes, which start the processes of plans.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use oxorb::deployment::idl::deployment::NodeManagerRef;
+use oxorb::deployment::{Artifacts, Event, NODE_MANAGER, NodeManager, NodeSettings};
+use oxorb::{Interface as _, Orb};
+use oxorb_naming::Names;
+use oxorb_naming::cos_naming::NameComponent;
+use serde_json::json;
+
+use crate::listening::{Listening, urls};
+use crate::orb::with_args;
+use crate::output::{Done, Failed, Format, because, print, print_line};
+
+/// Verbs of `oxorb node`.
+#[derive(clap::Subcommand)]
+pub(crate) enum Command {
+    /// Manage a node: start, watch and end the processes of plans there
+    #[command(
+        after_help = "It answers at corbaloc::HOST:PORT/NAME.NodeManager, as DAnCE's does. Its processes end with it, also by kill -9.\n\
+        Whoever reaches it can start the executables below --artifacts as this user: let it listen where only execution managers\n\
+        come (-ORBAccess). docs/deployment.md says more.\n\nExamples:\n  \
+        oxorb node serve --name cockpit --artifacts /opt/display --port 2811\n  \
+        oxorb node serve --name radar --host 10.0.0.8 --port 2811 -ORBAccess 'allow 10.0.0.0/8'\n  \
+        oxorb node serve --name radar --bind -ORBInitRef NameService=corbaloc::host:2809/NameService"
+    )]
+    Serve(Args),
+}
+
+/// Arguments of `oxorb node serve`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Name of the node in plans
+    #[arg(long, value_name = "NODE")]
+    name: String,
+    /// Where to listen; the reference outlives the process if it is always the same. 0: the system chooses
+    #[arg(long, default_value_t = 0)]
+    port: u16,
+    #[command(flatten)]
+    listening: Listening,
+    /// Also write the reference to FILE
+    #[arg(long, value_name = "FILE")]
+    ior_file: Option<PathBuf>,
+    /// Bind it in the Naming Service until it ends, as NODE.NodeManager, where execution managers find it with --naming
+    #[arg(long)]
+    bind: bool,
+    #[command(flatten)]
+    starting: Starting,
+    /// Most plans with a part on this node
+    #[arg(long, value_name = "N", default_value_t = NodeSettings::default().max_plans)]
+    max_plans: usize,
+    /// Output format; JSON is one line when it serves, and one for each incident
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// How processes are started and ended.
+#[derive(clap::Args)]
+pub(crate) struct Starting {
+    /// Folder of executables that plans may name; relative locations begin there
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    artifacts: PathBuf,
+    /// Let plans name any executable that this user may run
+    #[arg(long)]
+    any_artifact: bool,
+    /// Argument of each process, such as -ORBListenEndpoints=iiop://10.0.0.8:0; may be repeated
+    #[arg(long, value_name = "ARG", allow_hyphen_values = true)]
+    process_arg: Vec<String>,
+    /// Most processes on a node
+    #[arg(long, value_name = "N", default_value_t = NodeSettings::default().max_processes)]
+    max_processes: usize,
+    /// Seconds that a process may take from its start until it calls back
+    #[arg(long, value_name = "S", default_value_t = NodeSettings::default().start_timeout.as_secs())]
+    start_timeout: u64,
+    /// Seconds that each call to a process may take: to install, connect and start its instances
+    #[arg(long, value_name = "S", default_value_t = NodeSettings::default().call_timeout.as_secs())]
+    call_timeout: u64,
+    /// Seconds that a process may take to remove its instances, and then to end; after that it is killed
+    #[arg(long, value_name = "S", default_value_t = NodeSettings::default().stop_timeout.as_secs())]
+    stop_timeout: u64,
+}
+
+impl Starting {
+    /// Settings of a node manager that listens as `listening` says; so do its processes, at ports that the system chooses.
+    pub(crate) fn settings(&self, listening: &Listening) -> NodeSettings {
+        let artifacts = match self.any_artifact {
+            true => Artifacts::Anywhere(self.artifacts.clone()),
+            false => Artifacts::Below(self.artifacts.clone()),
+        };
+        let mut arguments = Vec::new();
+        if let Some(endpoint) = listening.any_port() {
+            arguments.push(format!("-ORBListenEndpoints={endpoint}"));
+        }
+        arguments.extend(self.process_arg.iter().cloned());
+        let own = std::env::current_exe().ok();
+        let own = own.map(|path| path.display().to_string());
+        let library_host = own.map_or_else(Vec::new, |own| {
+            vec![own, "deploy".to_owned(), "host".to_owned()]
+        });
+        NodeSettings {
+            artifacts,
+            arguments,
+            library_host,
+            max_processes: self.max_processes,
+            start_timeout: Duration::from_secs(self.start_timeout),
+            call_timeout: Duration::from_secs(self.call_timeout),
+            stop_timeout: Duration::from_secs(self.stop_timeout),
+            ..NodeSettings::default()
+        }
+    }
+}
+
+/// Runs one verb.
+pub(crate) fn run(command: Command) -> Done {
+    match command {
+        Command::Serve(args) => serve(&args),
+    }
+}
+
+/// Serves until the process is ended, and ends what it has started.
+fn serve(args: &Args) -> Done {
+    let builder = args.listening.at(Orb::builder(), args.port);
+    let orb = with_args(builder).build()?;
+    let settings = NodeSettings {
+        max_plans: args.max_plans,
+        ..args.starting.settings(&args.listening)
+    };
+    let format = args.format;
+    let observe = move |event: &Event| incident(format, event);
+    let node = NodeManager::start_observed(orb.root_poa(), &args.name, settings, observe)?;
+    let node = Arc::new(node);
+    let ends = Arc::clone(&node);
+    orb.before_shutdown(move |_| {
+        if let Err(trouble) = ends.close() {
+            crate::output::error(&trouble.to_string());
+        }
+    });
+    orb.shutdown_on_signal()?;
+    let reference = node.reference();
+    let key = format!("{}{NODE_MANAGER}", args.name);
+    if args.bind {
+        bind(&orb, &args.name, reference)?;
+    }
+    let ior = reference.to_ior();
+    if let Some(file) = &args.ior_file {
+        std::fs::write(file, &ior)
+            .map_err(|error| because(format!("{}: {error}", file.display())))?;
+    }
+    let urls = urls(reference.reference(), &key);
+    match args.format {
+        Format::Text => print(format_args!(
+            "serving node {} at {}\n",
+            args.name,
+            urls.join(" ")
+        ))?,
+        Format::Json => print_line(&json!({
+            "event": "serving",
+            "node": args.name,
+            "corbaloc": urls,
+            "ior": ior,
+            "bound": args.bind.then_some(&key),
+        }))?,
+    }
+    orb.run();
+    Ok(())
+}
+
+/// Prints an incident: on standard error, or as JSON.
+pub(crate) fn incident(format: Format, event: &Event) {
+    let text = event.to_string();
+    match format {
+        Format::Text => anstream::eprintln!("{}", oxorb::Printable(&text)),
+        Format::Json => {
+            let _ = print_line(&json!({"event": "incident", "what": text}));
+        }
+    }
+}
+
+/// Name of a node's manager in the Naming Service.
+pub(crate) fn name_of(node: &str) -> String {
+    oxorb_naming::stringify(&[NameComponent {
+        id: node.to_owned(),
+        kind: NODE_MANAGER.trim_start_matches('.').to_owned(),
+    }])
+}
+
+fn bind(orb: &Orb, node: &str, manager: &NodeManagerRef) -> Result<(), Failed> {
+    let names: Names = crate::name::usual(orb).map_err(|error| {
+        because(format!(
+            "{error}\nthe node manager cannot bind itself: where is the name server? Say it with -ORBInitRef NameService=URL; \
+             `oxorb name serve` starts one"
+        ))
+    })?;
+    Ok(names.register(orb, name_of(node), manager)?)
+}

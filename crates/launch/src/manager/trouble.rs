@@ -9,7 +9,7 @@ use crate::idl::{dance, ox_deployment as ox};
 use crate::wire::WireError;
 
 /// Failure of a step, as the exceptions of `Deployment` have it: a name and a reason.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Trouble {
     /// Instance, process or plan.
     pub name: String,
@@ -61,6 +61,12 @@ impl fmt::Display for Trouble {
             "" => f.write_str(&self.reason),
             name => write!(f, "{name}: {}", self.reason),
         }
+    }
+}
+
+impl fmt::Debug for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -159,7 +159,7 @@ mod tests {
         let outside = below.find("/bin/sh").unwrap_err();
         assert!(outside.contains("--artifacts"), "{outside}");
         let up = below.find("bin/../../../bin/sh").unwrap_err();
-        assert!(up.contains("bin/sh"), "{up}");
+        assert!(up.contains("--artifacts"), "{up}");
         assert!(below.find("bin").unwrap_err().contains("no file"));
         let remote = below.find("http://example/p").unwrap_err();
         assert!(remote.contains("copy it there"), "{remote}");

@@ -104,10 +104,10 @@ pub(crate) mod tests {
         label = "split"
         [[implementation]]
         name = "P"
-        artifact = "p"
+        artifact = "make-p"
         [[implementation]]
         name = "C"
-        artifact = "c"
+        artifact = "make-c"
         [[instance]]
         name = "p"
         implementation = "P"
@@ -129,10 +129,10 @@ pub(crate) mod tests {
         Facet = "p.out"
         SimplexReceptacle = "c2.in"
         [[artifact]]
-        name = "p"
+        name = "make-p"
         location = "bin/p"
         [[artifact]]
-        name = "c"
+        name = "make-c"
         location = "bin/c"
         [[localityConstraint]]
         constraint = "SameProcess"
@@ -156,7 +156,7 @@ pub(crate) mod tests {
         let south = &parts[1].1;
         assert_eq!(south.instance.len(), 1);
         assert_eq!(south.implementation[0].name, "C");
-        assert_eq!(south.artifact[0].name, "c");
+        assert_eq!(south.artifact[0].name, "make-c");
         assert_eq!(south.connection.len(), 1);
         assert_eq!(south.connection[0].internal_endpoint.len(), 1);
         assert_eq!(used(south), ["two"].into());

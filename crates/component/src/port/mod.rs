@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub use carrier::{CarriedSource, Deliver, EventCarrier};
 pub use event::{Emitter, EventType, Publisher, Pushed, Sink};
 pub use facet::Facet;
-pub use receptacle::{Connected, MultipleReceptacle, NotConnected, Receptacle};
+pub use receptacle::{Connected, MultipleReceptacle, NotConnected, Receptacle, Used};
 
 pub(crate) use carrier::Way;
 pub(crate) use event::Source;

@@ -1,8 +1,10 @@
 //! Receptacles: references that others connect.
 
 use std::fmt;
+use std::ops::Deref;
 use std::sync::Arc;
 
+use arc_swap::Guard;
 use oxorb_cdr::Link;
 use oxorb_core::Interface;
 use oxorb_object::{CompletionStatus, SystemException, minor};
@@ -46,15 +48,27 @@ impl From<NotConnected> for SystemException {
 pub struct Receptacle<R>(pub(crate) Arc<Table<R>>);
 
 impl<R: Interface> Receptacle<R> {
-    /// Returns the connected object. Takes no lock and allocates nothing.
+    /// Returns the connected object. Takes no lock and allocates nothing; as long as the first object that was connected
+    /// stays, writes no memory either.
     ///
     /// # Errors
     /// [`NotConnected`].
-    pub fn get(&self) -> Result<R, NotConnected> {
+    #[inline]
+    pub fn get(&self) -> Result<Used<'_, R>, NotConnected> {
+        match self.0.first() {
+            Some(first) => Ok(Used(Held::First(first))),
+            None => self.get_later(),
+        }
+    }
+
+    /// Returns an object that took the place of another one.
+    fn get_later(&self) -> Result<Used<'_, R>, NotConnected> {
         let list = self.0.load();
         let port = self.0.name;
-        let first = list.first().ok_or(NotConnected { port })?;
-        Ok(first.reference.clone())
+        match list.is_empty() {
+            true => Err(NotConnected { port }),
+            false => Ok(Used(Held::Later(list))),
+        }
     }
 
     /// Connects an object.
@@ -83,7 +97,35 @@ impl<R: Interface> Receptacle<R> {
 
     /// Returns the connected object, nil if there is none.
     pub fn connection(&self) -> Option<R> {
-        self.get().ok()
+        self.get().ok().map(|used| R::clone(&used))
+    }
+}
+
+/// The object that was connected to a [`Receptacle`] when it was read. A clone of it is its reference:
+/// `let kept: PositionRef = context.source()?.clone();`
+pub struct Used<'p, R>(Held<'p, R>);
+
+enum Held<'p, R> {
+    First(&'p R),
+    /// One connection.
+    Later(Guard<Arc<Vec<Connection<R>>>>),
+}
+
+impl<R: fmt::Debug> fmt::Debug for Used<'_, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        R::fmt(self, f)
+    }
+}
+
+impl<R> Deref for Used<'_, R> {
+    type Target = R;
+
+    #[inline]
+    fn deref(&self) -> &R {
+        match &self.0 {
+            Held::First(first) => first,
+            Held::Later(list) => &list[0].reference,
+        }
     }
 }
 

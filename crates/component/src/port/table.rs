@@ -1,7 +1,7 @@
 //! The connections of one port.
 
 use std::any::Any;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -32,7 +32,15 @@ pub(crate) struct Table<R> {
     /// Makes the way of each connection, where something carries events.
     attach: OnceLock<Attach<R>>,
     list: ArcSwap<Vec<Connection<R>>>,
+    first: First<R>,
     changing: Mutex<()>,
+}
+
+/// First object that was ever connected to a receptacle for one object. Almost always it is the only one, and reading it
+/// writes no memory. Kept until the component is gone.
+struct First<R> {
+    object: OnceLock<R>,
+    is_connected: AtomicBool,
 }
 
 /// One connection.
@@ -87,6 +95,10 @@ impl<R: Interface> Table<R> {
             timeout,
             attach: OnceLock::new(),
             list: ArcSwap::default(),
+            first: First {
+                object: OnceLock::new(),
+                is_connected: AtomicBool::new(false),
+            },
             changing: Mutex::new(()),
         })
     }
@@ -99,6 +111,14 @@ impl<R: Interface> Table<R> {
 
     pub(crate) fn load(&self) -> Guard<Arc<Vec<Connection<R>>>> {
         self.list.load()
+    }
+
+    /// Returns the object of a receptacle for one object, if it is the first one that was ever connected.
+    pub(crate) fn first(&self) -> Option<&R> {
+        match self.first.is_connected.load(Ordering::Acquire) {
+            true => self.first.object.get(),
+            false => None,
+        }
     }
 
     pub(crate) fn snapshot(&self) -> Arc<Vec<Connection<R>>> {
@@ -128,6 +148,12 @@ impl<R: Interface> Table<R> {
         if list.len() >= self.limit {
             return Err(self.full());
         }
+        // Sources look at the connection as a whole; receptacles have no time limit.
+        if !self.multiple && self.timeout.is_none() {
+            let object = connection.reference.clone();
+            let is_first = self.first.object.set(object).is_ok();
+            self.first.is_connected.store(is_first, Ordering::Release);
+        }
         list.push(connection);
         self.list.store(Arc::new(list));
         Ok(match self.multiple {
@@ -146,6 +172,7 @@ impl<R: Interface> Table<R> {
     /// Ends the only connection of a port without cookies.
     pub(crate) fn take(&self) -> Option<R> {
         let _changing = self.changing.lock();
+        self.first.is_connected.store(false, Ordering::Release);
         let list = self.list.swap(Arc::default());
         list.first().map(|one| one.reference.clone())
     }
@@ -255,6 +282,7 @@ impl<R: Interface> Connections for Table<R> {
 
     fn clear(&self) {
         let _changing = self.changing.lock();
+        self.first.is_connected.store(false, Ordering::Release);
         self.list.store(Arc::default());
     }
 }

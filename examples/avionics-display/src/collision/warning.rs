@@ -30,6 +30,7 @@ impl avionics::DisplayExecutor for WarningDisplay {
     }
 
     fn push_update(&self, context: &display::Context, tick: &Value<Tick>) -> oxorb::Result<()> {
-        self.screen.draw(&context.source()?, tick)
+        let source = context.source()?;
+        self.screen.draw(&source, tick)
     }
 }

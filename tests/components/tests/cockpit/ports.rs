@@ -2,8 +2,9 @@
 
 use oxorb::components::{CcmObjectRef, EventConsumerBaseRef};
 use oxorb::{Interface, Link, ObjectRef};
-use oxorb_component_tests::avionics::{LeftRef, PositionRef, RightRef, TickConsumerRef};
+use oxorb_component_tests::avionics::{GpsRef, LeftRef, PositionRef, RightRef, TickConsumerRef};
 
+use crate::executors::Gps;
 use crate::scene::Scene;
 
 #[test]
@@ -53,6 +54,22 @@ fn a_simplex_receptacle_by_type_and_by_name() {
             .reference()
             .is_equivalent(location.reference())
     );
+}
+
+#[test]
+fn an_object_that_takes_the_place_of_another_is_read_from_then_on() {
+    let scene = Scene::new();
+    let cockpit = scene.cockpit();
+    let first = cockpit.gps.provide_location().unwrap().unwrap();
+    let other: GpsRef = scene.container.install("other", Gps::at(7.0)).unwrap();
+    let second = scene.seen(&other.provide_location().unwrap().unwrap());
+    for (object, latitude) in [(&first, 48.5), (&second, 7.0), (&first, 48.5)] {
+        cockpit.display.connect_source(Some(object)).unwrap();
+        let read = cockpit.display.get_connection_source().unwrap().unwrap();
+        assert_eq!(read.latitude(), Ok(latitude));
+        cockpit.display.disconnect_source().unwrap();
+        assert_eq!(cockpit.display.get_connection_source().unwrap(), None);
+    }
 }
 
 #[test]

@@ -205,7 +205,7 @@ impl<'m> Rust<'m> {
                     ));
                     receptacles.extend(quote! {
                         #docs
-                        pub fn #field(&self) -> #result<#ty, #c::NotConnected> { self.0.0.#field.get() }
+                        pub fn #field(&self) -> #result<#c::Used<'_, #ty>, #c::NotConnected> { self.0.0.#field.get() }
                     });
                 }
                 PlainKind::Multiple(_) => {

@@ -1,11 +1,14 @@
 //! `oxbench components --quick`, whose numbers are looked at for what is the same on every machine.
 
 use std::process::Command;
+use std::time::Duration;
 
+use oxorb_testkit::watchdog;
 use serde_json::Value;
 
 #[test]
 fn a_quick_run_of_components_tells_what_it_was_asked() {
+    let _guard = watchdog(Duration::from_secs(400));
     // Little work, so that threads of real-time priority, where they may be had, leave the processor to other tests.
     let arguments = [
         "components",

@@ -80,7 +80,10 @@ pub(super) fn measure(extent: &Extent<'_>) -> Result<Rates> {
     let quiet = Quiet::begin(&extent.placement.cpus_without_server());
     let mut executables = BTreeSet::new();
     let mut points = Vec::new();
-    for &repetitions in extent.repetitions {
+    let mut work = extent.repetitions.to_vec();
+    work.sort_unstable();
+    work.dedup();
+    for repetitions in work {
         for &order in &orders {
             if order != Order::None && !may {
                 eprintln!(
@@ -163,7 +166,8 @@ impl Pair {
         let due = (seen.seconds * f64::from(hertz)).max(1.0);
         Pair {
             hertz,
-            kept: seen.calls as f64 / seen.seconds.max(f64::EPSILON),
+            // One more release than periods fits into the time.
+            kept: (seen.calls as f64).min(due) / seen.seconds.max(f64::EPSILON),
             missed: seen.missed as f64 / due,
             mean: seen.mean / 1e6,
             longest: seen.longest as f64 / 1e6,

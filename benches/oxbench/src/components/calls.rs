@@ -154,10 +154,18 @@ impl session::Caller for Calling {
         match (way, size) {
             (Way::Plain, 8) => clock.time(|| repeat(*batch, || ping(plain, &mut value))),
             (Way::Plain, _) => clock.time(|| repeat(*batch, || carry(plain))),
-            (Way::Component, 8) => {
-                clock.time(|| repeat(*batch, || ping(&context.worker()?, &mut value)))
-            }
-            (Way::Component, _) => clock.time(|| repeat(*batch, || carry(&context.worker()?))),
+            (Way::Component, 8) => clock.time(|| {
+                repeat(*batch, || {
+                    let worker = context.worker()?;
+                    ping(&worker, &mut value)
+                })
+            }),
+            (Way::Component, _) => clock.time(|| {
+                repeat(*batch, || {
+                    let worker = context.worker()?;
+                    carry(&worker)
+                })
+            }),
         }
     }
 }

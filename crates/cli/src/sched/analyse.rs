@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use anstyle::Style;
 use oxorb_sched::analysis::partition::{self, Fit, NoRoom, Partition};
-use oxorb_sched::analysis::{self, End, Outcome, Report, Verdict, sensitivity};
+use oxorb_sched::analysis::{self, End, NoChain, Outcome, Report, Unchained, Verdict, sensitivity};
 use oxorb_sched::time::Show;
 use oxorb_sched::{Schedule, TaskSet};
 use serde_json::{Value, json};
@@ -58,6 +58,7 @@ pub(super) fn run(source: &Source, sensitivity: bool, cores: Option<u16>, format
             print(head(&schedule, &report, &findings))?;
             print(verdicts(&schedule.tasks, &report.verdicts, &room))?;
             print(chains(&schedule.tasks, &report.chains))?;
+            print(unchained(&schedule.tasks, &report.unchained))?;
             if let Some(scale) = scale {
                 let scale = scale as f64 / 1_000.0;
                 print(format!(
@@ -241,6 +242,37 @@ fn chains(set: &TaskSet, chains: &[End]) -> String {
     out
 }
 
+/// Receivers of events without a bound from end to end, with the reason.
+fn unchained(set: &TaskSet, without: &[Unchained]) -> String {
+    let mut out = String::new();
+    for Unchained { task, why } in without {
+        let (name, why) = (&set.tasks[*task].name, reason(set, why));
+        let _ = writeln!(out, "{name}: no bound from end to end: {why}");
+    }
+    out
+}
+
+/// Returns the reason in words.
+fn reason(set: &TaskSet, why: &NoChain) -> String {
+    match why {
+        NoChain::Periods(firsts) => {
+            let first = |&at: &usize| {
+                let task = &set.tasks[at];
+                format!("{} ({})", task.name, Show(task.period))
+            };
+            let firsts: Vec<String> = firsts.iter().map(first).collect();
+            let firsts = firsts.join(", ");
+            format!("its first senders have different periods: {firsts}")
+        }
+        NoChain::Step(at) => {
+            let name = &set.tasks[*at].name;
+            format!("{name} has an offset or jitter, or another period than its senders")
+        }
+        NoChain::Circle => "its events come back to it".into(),
+        _ => "its senders make no chain".into(),
+    }
+}
+
 fn names<'s>(set: &'s TaskSet, places: &'s [usize]) -> impl Iterator<Item = &'s str> {
     places.iter().map(|&place| set.tasks[place].name.as_str())
 }
@@ -274,6 +306,10 @@ fn as_json(schedule: &Schedule, report: &Report, findings: &Findings) -> Value {
         let steps: Vec<&str> = names(set, &chain.steps).collect();
         json!({"steps": steps, "firsts": chain.firsts, "response_ns": chain.response})
     });
+    let unchained = report
+        .unchained
+        .iter()
+        .map(|one| json!({"operation": set.tasks[one.task].name, "reason": reason(set, &one.why)}));
     let bounds = &report.bounds;
     json!({
         "strategy": schedule.strategy,
@@ -295,6 +331,7 @@ fn as_json(schedule: &Schedule, report: &Report, findings: &Findings) -> Value {
         "feasible": findings.sound() && report.is_feasible(),
         "operations": verdicts.collect::<Vec<_>>(),
         "chains": chains.collect::<Vec<_>>(),
+        "unchained": unchained.collect::<Vec<_>>(),
     })
 }
 

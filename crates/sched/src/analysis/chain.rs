@@ -7,6 +7,7 @@
 
 use std::collections::HashSet;
 
+use super::verdict::NoChain;
 use super::wait::{Steps, settle};
 use crate::strategy::{DispatchModel, Dispatching};
 use crate::task::{Task, TaskSet, overloads};
@@ -31,8 +32,8 @@ pub(super) struct Chains {
     causes: Vec<Vec<usize>>,
     /// Places, senders before receivers.
     order: Vec<usize>,
-    /// By place; `None` for tasks that time releases, and where tasks of several periods meet.
-    chains: Vec<Option<Chain>>,
+    /// By place; `None` for tasks that time releases.
+    chains: Vec<Option<Result<Chain, NoChain>>>,
 }
 
 /// What competes with a chain.
@@ -123,16 +124,25 @@ impl Chains {
     /// Returns the steps of the chain that ends with a task, in order, the task included; and how many of them, at the
     /// beginning, time releases.
     pub(super) fn steps(&self, at: usize) -> Option<(Vec<usize>, usize)> {
-        let chain = self.chains[at].as_ref()?;
+        let chain = self.chain(at)?;
         let is_step = |place: &usize| *place == at || chain.before.contains(place);
         let steps = self.order.iter().copied().filter(is_step);
         Some((steps.collect(), chain.firsts.len()))
     }
 
+    fn chain(&self, at: usize) -> Option<&Chain> {
+        self.chains[at].as_ref()?.as_ref().ok()
+    }
+
+    /// Returns why a task that events release ends no chain; `None`: it does, or time releases it.
+    pub(super) fn why_not(&self, at: usize) -> Option<&NoChain> {
+        self.chains[at].as_ref()?.as_ref().err()
+    }
+
     /// Returns the time from the nominal release of the first step to the end of the task's job at worst; `None` where
     /// this test does not tell: where several first steps meet, none of them need run or wait while the last one is awaited.
     pub(super) fn bound(&self, set: &TaskSet, at: usize) -> Option<Nanos> {
-        let chain = self.chains[at].as_ref()?;
+        let chain = self.chain(at)?;
         let [first] = chain.firsts[..] else {
             return None;
         };
@@ -262,28 +272,42 @@ fn members(set: &TaskSet, chain: &Chain) -> Vec<bool> {
     }
 }
 
-fn chain(set: &TaskSet, causes: &[Vec<usize>], effects: &[Vec<usize>], at: usize) -> Option<Chain> {
+/// Returns the chain that ends with a task, or the reason for which there is none; `None`: time releases it.
+fn chain(
+    set: &TaskSet,
+    causes: &[Vec<usize>],
+    effects: &[Vec<usize>],
+    at: usize,
+) -> Option<Result<Chain, NoChain>> {
     if causes[at].is_empty() {
         return None;
     }
     let before = reached(causes, at);
     let is_first = |step: &usize| causes[*step].is_empty();
-    let firsts: Vec<usize> = before.iter().copied().filter(is_first).collect();
-    let period = set.tasks[*firsts.first()?].period;
+    let mut firsts: Vec<usize> = before.iter().copied().filter(is_first).collect();
+    firsts.sort_unstable();
+    if before.contains(&at) || firsts.is_empty() {
+        return Some(Err(NoChain::Circle));
+    }
+    let period = set.tasks[firsts[0]].period;
+    if firsts.iter().any(|&step| set.tasks[step].period != period) {
+        return Some(Err(NoChain::Periods(firsts)));
+    }
     // The chain never waits for anything but its own steps.
     let flows = |step: usize| {
         let task = &set.tasks[step];
         task.period == period && task.jitter == 0 && task.offset.is_none()
     };
-    let same = firsts.iter().all(|&step| set.tasks[step].period == period);
-    let mut others = before.iter().filter(|step| !is_first(step));
-    let whole = same && flows(at) && others.all(|&step| flows(step)) && !before.contains(&at);
-    whole.then(|| Chain {
+    let others = before.iter().filter(|step| !is_first(step)).chain([&at]);
+    if let Some(&step) = others.filter(|step| !flows(**step)).min() {
+        return Some(Err(NoChain::Step(step)));
+    }
+    Some(Ok(Chain {
         at,
         firsts,
         before,
         later: reached(effects, at),
-    })
+    }))
 }
 
 /// Returns all that can be reached from a place.

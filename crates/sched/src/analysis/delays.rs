@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::chain::Chains;
 use super::fixed::goes_first;
-use super::verdict::{End, Verdict};
+use super::verdict::{End, Unchained, Verdict};
 use super::{Outcome, verdicts};
 use crate::strategy::Dispatching;
 use crate::task::TaskSet;
@@ -90,6 +90,20 @@ impl Settled<'_> {
             })
         };
         places.filter_map(end).collect()
+    }
+
+    /// Returns the last tasks that end no chain.
+    pub(super) fn unchained(&self) -> Vec<Unchained> {
+        let Some(chains) = &self.chains else {
+            return Vec::new();
+        };
+        let sends: HashSet<usize> = self.set.causes().into_iter().flatten().collect();
+        let places = (0..self.set.tasks.len()).filter(|place| !sends.contains(place));
+        let without = |task: usize| {
+            let why = chains.why_not(task)?.clone();
+            Some(Unchained { task, why })
+        };
+        places.filter_map(without).collect()
     }
 }
 

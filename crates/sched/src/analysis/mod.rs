@@ -20,7 +20,7 @@ mod wait;
 
 use std::collections::BTreeMap;
 
-pub use verdict::{End, Explained, Method, Outcome, Reasons, Report, Verdict};
+pub use verdict::{End, Explained, Method, NoChain, Outcome, Reasons, Report, Unchained, Verdict};
 pub use wait::Wait;
 
 use crate::strategy::{DispatchModel, Dispatching};
@@ -37,6 +37,7 @@ pub fn analyse(set: &TaskSet) -> Report {
     let delayed = delays::settle(&charged);
     let (mut verdicts, load) = verdicts(&delayed.set);
     let chains = delayed.ends(&verdicts);
+    let unchained = delayed.unchained();
     for (verdict, known) in verdicts.iter_mut().zip(&delayed.known) {
         if !known && verdict.outcome == Outcome::Meets {
             *verdict = Verdict::without(verdict.task, Outcome::Unproven, verdict.method);
@@ -47,6 +48,7 @@ pub fn analyse(set: &TaskSet) -> Report {
         bounds: bounds::Bounds::of(&charged.tasks),
         load,
         chains,
+        unchained,
     }
 }
 

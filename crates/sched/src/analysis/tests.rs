@@ -230,8 +230,23 @@ fn a_chain_with_several_first_senders_has_the_bound_of_its_longest_way() {
     assert!((10..=20).contains(&bound), "{bound}");
     // Without an order of their releases there is nothing to count from.
     let mut set = set;
+    assert_eq!(analyse(&set).unchained, []);
     set.tasks[0].period = 40;
-    assert_eq!(analyse(&set).chains, []);
+    let report = analyse(&set);
+    assert_eq!(report.chains, []);
+    let why = NoChain::Periods(vec![0, 1]);
+    assert_eq!(report.unchained, [Unchained { task: 3, why }]);
+}
+
+#[test]
+fn a_step_with_a_release_of_its_own_is_named() {
+    let mut tasks = event_chain();
+    tasks[2].jitter = 1;
+    let set = TaskSet::fixed_priority(tasks);
+    let report = analyse(&set);
+    assert_eq!(report.chains, []);
+    let why = NoChain::Step(2);
+    assert_eq!(report.unchained, [Unchained { task: 1, why }]);
 }
 
 #[test]

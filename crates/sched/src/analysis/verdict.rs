@@ -175,6 +175,30 @@ pub struct Report {
     /// Chains of tasks that send each other events, one for each last task, in the order of the set. Where tasks of several
     /// periods meet, there is none: none of their jobs have the same number for long.
     pub chains: Vec<End>,
+    /// Last tasks that end no chain, with the reason, in the order of the set.
+    pub unchained: Vec<Unchained>,
+}
+
+/// Task that events release and that sends none, without a bound from end to end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unchained {
+    /// Place of the task in its set.
+    pub task: usize,
+    /// Reason for which there is no chain.
+    pub why: NoChain,
+}
+
+/// Reason for which tasks that send each other events make no chain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NoChain {
+    /// Places of its first senders, whose periods differ.
+    Periods(Vec<usize>),
+    /// Place of a step that is not released by events alone: it has an offset, jitter, or another period than what sends it
+    /// events.
+    Step(usize),
+    /// Its events come back to it.
+    Circle,
 }
 
 /// Chain of tasks, each released by the end of those before it, with its response from end to end.

@@ -22,6 +22,7 @@ mod presence;
 mod publish;
 mod record;
 mod replay;
+mod schedule;
 mod schema;
 mod serve;
 mod stat;

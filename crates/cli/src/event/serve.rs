@@ -14,6 +14,7 @@ use serde_json::json;
 
 use super::channel::end_of_process;
 use super::notify::Notify;
+use super::schedule::{Scheduled, Service};
 use super::statistics::idl::EventStatisticsRef;
 use super::statistics::{OBJECT, Statistics};
 use crate::listening::{Access, Listening, urls};
@@ -32,6 +33,7 @@ const ENDING: Duration = Duration::from_secs(10);
     oxorb event serve --port 2811\n  \
     oxorb event serve --queue 64 --when-full keep-latest\n  \
     oxorb event serve --port 2811 --notify=EventChannel\n  \
+    oxorb event serve --scheduler corbaloc::host:2813/ScheduleService --beyond-rate refuse\n  \
     oxorb event serve --port 2811 --notify=EventChannel --store /var/lib/oxorb/events\n  \
     oxorb event serve --bind -ORBInitRef NameService=corbaloc::host:2809/NameService\n  \
     oxorb event serve --host 0.0.0.0 --port 2811 sensors alarms -ORBAccess 'allow 10.0.0.0/8'")
@@ -75,6 +77,9 @@ pub(crate) struct Args {
     /// Seconds between two rounds of asking consumers and suppliers whether they exist; 0: none is asked
     #[arg(long, value_name = "S", default_value_t = 5)]
     ping: u64,
+    /// Seconds without an event after which a supplier that connected with nil is disconnected: it cannot be pinged; 0: never
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    supplier_idle: u64,
     /// Threads that deliver from a queue for each consumer, so that no consumer delays another; 0: the thread of each supplier
     /// delivers, without queues. From 0 to 64
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(0..=64))]
@@ -88,6 +93,8 @@ pub(crate) struct Args {
     /// Milliseconds that a supplier waits for room in a queue before the policy applies
     #[arg(long, value_name = "MS", default_value_t = 0)]
     wait: u64,
+    #[command(flatten)]
+    scheduled: Scheduled,
     /// Let a consumer or supplier that connects again take the place of the connection before
     #[arg(long)]
     reconnect: bool,
@@ -133,10 +140,14 @@ pub(super) fn run(args: &Args) -> Done {
     let builder = args.listening.at(in_order(Orb::builder()), args.port);
     let orb = with_args(builder.listen_late()).build()?;
     let mut served = Vec::new();
+    let service = args.scheduled.service(&orb)?;
     for name in &args.names {
-        let channel = args.channel()?;
+        let channel = args.channel(service.as_ref())?;
         let (format, of) = (args.format, name.clone());
         channel.log(move |notice| told(format, &of, &notice.to_string()));
+        if let Some(service) = &service {
+            service.apply(&channel, Duration::from_millis(args.call_timeout));
+        }
         let serving = channel.serve(&orb, name);
         served.push((
             name.clone(),
@@ -194,8 +205,9 @@ fn destroy(channels: &Arc<Vec<(String, Served)>>) {
 }
 
 impl Args {
-    fn channel(&self) -> Result<EventChannel, Failed> {
-        if self.threads == 0 {
+    fn channel(&self, service: Option<&Service<'_>>) -> Result<EventChannel, Failed> {
+        let scheduled = service.map_or(Ok(None), Service::plan)?;
+        if self.threads == 0 && scheduled.is_none() {
             return Ok(EventChannel::new(self.options()));
         }
         let queue = Qos {
@@ -204,7 +216,7 @@ impl Args {
             wait: Duration::from_millis(self.wait),
             ..Qos::default()
         };
-        let plan = Plan::pool(usize::from(self.threads));
+        let plan = scheduled.unwrap_or_else(|| Plan::pool(usize::from(self.threads)));
         Ok(EventChannel::queued(self.options(), plan, queue)?)
     }
 
@@ -237,6 +249,8 @@ impl Args {
                 period: (self.ping > 0).then(|| Duration::from_secs(self.ping)),
                 ..Control::default()
             },
+            supplier_idle: (self.supplier_idle > 0)
+                .then(|| Duration::from_secs(self.supplier_idle)),
             limits: Limits {
                 consumers: self.max_consumers,
                 suppliers: self.max_suppliers,

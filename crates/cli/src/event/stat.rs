@@ -205,7 +205,7 @@ fn shown(states: &[EventChannelState], rates: Option<&Rates<'_>>) -> Vec<Value> 
         let supplier = |one: &EventSupplier| {
             json!({
                 "number": one.number, "reference": one.reference, "gateway": one.is_gateway,
-                "events": one.events, "refused": one.refused,
+                "events": one.events, "refused": one.refused, "beyond_rate": one.beyond_rate,
                 "rate_hz": rate(false, one.number, one.events),
             })
         };
@@ -253,6 +253,9 @@ fn table(states: &[EventChannelState], rates: Option<&Rates<'_>>) -> String {
             let _ = write!(out, "  {number:<14} {:>10} pushed{rate}", one.events);
             if one.refused > 0 {
                 let _ = write!(out, "  {BAD}{} refused{BAD:#}", one.refused);
+            }
+            if one.beyond_rate > 0 {
+                let _ = write!(out, "  {BAD}{} beyond the rate{BAD:#}", one.beyond_rate);
             }
             marks(&mut out, &[("gateway", one.is_gateway)]);
         }

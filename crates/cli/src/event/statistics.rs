@@ -87,5 +87,6 @@ fn supplier(one: &SupplierStatistics) -> EventSupplier {
         is_gateway: one.is_gateway,
         events: one.events,
         refused: one.refused,
+        beyond_rate: one.beyond_rate,
     }
 }

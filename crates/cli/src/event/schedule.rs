@@ -1,0 +1,89 @@
+//! Scheduling service of `oxorb event serve`: dependencies between operations, lanes, and rates.
+
+use std::time::Duration;
+
+use clap::ValueEnum;
+use oxorb::Orb;
+use oxorb_event::delivery::{Beyond, Plan};
+use oxorb_event::{EventChannel, scheduled_plan};
+use oxorb_scheduler::rtec_scheduler::SchedulerRef;
+
+use crate::output::{Failed, because};
+
+/// Options about schedules.
+#[derive(clap::Args)]
+pub(super) struct Scheduled {
+    /// Scheduling service (IOR:, corbaloc:, corbaname: or file:). Each channel registers the dependencies of consumers on
+    /// suppliers there, and delivers to a consumer in the lane of its operation
+    #[arg(long, value_name = "URL")]
+    scheduler: Option<String>,
+    /// Deliver by a lane for each queue of the computed schedule, with its thread priority, instead of --threads. Takes the
+    /// right to real-time priorities
+    #[arg(long, requires = "scheduler")]
+    scheduled_lanes: bool,
+    /// Enforce the period that a supplier's operation has in the scheduling service: answer to events beyond it
+    #[arg(long, value_enum, requires = "scheduler")]
+    beyond_rate: Option<BeyondRate>,
+}
+
+/// Answer to events beyond a rate.
+#[derive(Clone, Copy, ValueEnum)]
+enum BeyondRate {
+    /// Deliver and count the event
+    Count,
+    /// Refuse and count the event
+    Refuse,
+    /// Hold the event until it is within the rate, and refuse it after --call-timeout
+    Delay,
+}
+
+/// Scheduling service of `--scheduler`, with its options.
+pub(super) struct Service<'a> {
+    scheduler: SchedulerRef,
+    options: &'a Scheduled,
+}
+
+impl Scheduled {
+    /// Connects to the scheduling service, if one is named.
+    pub(super) fn service(&self, orb: &Orb) -> Result<Option<Service<'_>>, Failed> {
+        let Some(url) = &self.scheduler else {
+            return Ok(None);
+        };
+        let scheduler = orb.resolve(url).map_err(|why| {
+            because(format!(
+                "{why}\nno scheduling service answers at --scheduler {url}; `oxorb sched serve` starts one"
+            ))
+        })?;
+        Ok(Some(Service {
+            scheduler,
+            options: self,
+        }))
+    }
+}
+
+impl Service<'_> {
+    /// Returns the lanes of the schedule; `None` without `--scheduled-lanes`.
+    pub(super) fn plan(&self) -> Result<Option<Plan>, Failed> {
+        if !self.options.scheduled_lanes {
+            return Ok(None);
+        }
+        let plan = scheduled_plan(&self.scheduler).map_err(|why| {
+            because(format!(
+                "{why}\n--scheduled-lanes needs a computed schedule: `oxorb sched compute` computes one"
+            ))
+        })?;
+        Ok(Some(plan))
+    }
+
+    /// Makes a channel use the service. `call`: longest time of a call.
+    pub(super) fn apply(&self, channel: &EventChannel, call: Duration) {
+        channel.schedule_with(self.scheduler.clone());
+        if let Some(beyond) = self.options.beyond_rate {
+            channel.enforce_declared_rates(match beyond {
+                BeyondRate::Count => Beyond::Count,
+                BeyondRate::Refuse => Beyond::Refuse,
+                BeyondRate::Delay => Beyond::Delay(call),
+            });
+        }
+    }
+}

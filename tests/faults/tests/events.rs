@@ -32,6 +32,8 @@ const CHANNEL: &str = "OXORB_FAULTS_CHANNEL";
 const JOURNAL: &str = "OXORB_FAULTS_JOURNAL";
 /// Milliseconds that a consumer takes for each event.
 const PAUSE: &str = "OXORB_FAULTS_PAUSE";
+/// Set: a consumer has a second address.
+const SECOND: &str = "OXORB_FAULTS_SECOND";
 
 /// The type of all events here.
 const SAMPLE: i32 = 17;
@@ -59,7 +61,13 @@ fn be_channel() {
 }
 
 fn be_consumer() {
-    let orb = client();
+    let orb = match std::env::var_os(SECOND) {
+        None => client(),
+        Some(_) => {
+            let builder = in_order(Orb::builder()).listen("iiop://127.0.0.1:0");
+            builder.listen("iiop://127.0.0.1:0").build().unwrap()
+        }
+    };
     let journal = std::env::var(JOURNAL).unwrap();
     let journal = fs::File::create(journal).unwrap();
     let channel = orb.resolve(&std::env::var(CHANNEL).unwrap()).unwrap();
@@ -258,13 +266,13 @@ impl World {
 
     /// Starts a consumer in a process of its own, which waits in front of all that come later.
     fn consumer(&self, journal: &Path) -> Process {
-        self.slow_consumer(journal, "0")
+        self.consumer_with(journal, &[])
     }
 
-    /// The same, which takes so many milliseconds for each event.
-    fn slow_consumer(&self, journal: &Path, pause: &str) -> Process {
+    /// The same, with settings of its own.
+    fn consumer_with(&self, journal: &Path, own: &[(&str, &str)]) -> Process {
         let journal = journal.to_str().unwrap();
-        let settings = [(CHANNEL, &*self.url), (JOURNAL, journal), (PAUSE, pause)];
+        let settings = [&[(CHANNEL, &*self.url), (JOURNAL, journal)], own].concat();
         let mut process = other("consumer", &settings);
         process.wait_for_line("at work", LONG);
         process
@@ -404,11 +412,21 @@ fn a_consumer_that_stops_reading_delays_nobody_and_misses_what_is_counted() {
 /// consumer's sockets, and what it writes to the next connection must not overtake that.
 #[test]
 fn what_is_written_after_a_connection_was_given_up_overtakes_nothing() {
+    overtakes_nothing("given-up", &[(PAUSE, "5")]);
+}
+
+/// The same where the consumer has another address, which accepts a connection at once.
+#[test]
+fn what_is_written_after_a_connection_was_given_up_goes_to_no_other_address() {
+    overtakes_nothing("second", &[(PAUSE, "5"), (SECOND, "1")]);
+}
+
+fn overtakes_nothing(name: &str, settings: &[(&str, &str)]) {
     const OCTETS: usize = 200 << 10;
     let _guard = watchdog(3 * LONG);
     let world = World::new(NO_CONTROL);
-    let path = journal("given-up");
-    let victim = world.slow_consumer(&path, "5");
+    let path = journal(name);
+    let victim = world.consumer_with(&path, settings);
     let supplier = world
         .channel
         .connect_supplier(None, &publishes([(SAMPLE, 1)]));

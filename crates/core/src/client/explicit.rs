@@ -130,7 +130,7 @@ impl Exchange<'_, '_> {
                         self.selection.as_ref(),
                         self.timing,
                         &mut self.attempts,
-                    ) {
+                    )? {
                         // None: a client that was called back, and is gone; the next call finds its own way.
                         Ok(_) => Step::Done(None),
                         Err(exception) => Step::NextProfile(exception),

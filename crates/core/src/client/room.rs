@@ -156,7 +156,7 @@ impl Exchange<'_, '_> {
             true => self.timing.resumed()?,
         };
         let (reference, selection) = (self.reference, self.selection.as_ref());
-        match shared::connection(reference, profile, selection, timing, &mut self.attempts) {
+        match shared::connection(reference, profile, selection, timing, &mut self.attempts)? {
             Ok(Some(shared)) => Ok(Ok(Found::on(&*shared.link, octets))),
             Ok(None) => {
                 let link = reach::again(self, profile)?;

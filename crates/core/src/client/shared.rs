@@ -39,7 +39,7 @@ impl Exchange<'_, '_> {
         let mut unreachable = raise::CONNECTION_CLOSED;
         for _ in 0..TRIES {
             let selection = self.selection.as_ref();
-            let found = connection(reference, profile, selection, timing, &mut self.attempts);
+            let found = connection(reference, profile, selection, timing, &mut self.attempts)?;
             let shared = match found {
                 Ok(Some(shared)) => shared,
                 Ok(None) => return Ok(None),
@@ -120,8 +120,24 @@ impl Exchange<'_, '_> {
     }
 }
 
-/// The connection that all calls share; `None`: there is none, and this side opens none.
+/// The connection that all calls share; `None`: there is none, and this side opens none. The inner error: the server cannot be
+/// reached there. The outer one ends the call: at another address of the same server it could overtake what is unread.
 pub(super) fn connection(
+    reference: &Ref,
+    profile: &RouteProfile,
+    selection: Option<&Selection>,
+    timing: Timing,
+    attempts: &mut Vec<Attempt>,
+) -> Result<Result<Option<Arc<Multiplexed>>, SystemException>, SystemException> {
+    match find(reference, profile, selection, timing, attempts) {
+        Err(unread) if unread == raise::EARLIER_UNREAD => {
+            Err(failure::record(unread, std::mem::take(attempts)))
+        }
+        found => Ok(found),
+    }
+}
+
+fn find(
     reference: &Ref,
     profile: &RouteProfile,
     selection: Option<&Selection>,

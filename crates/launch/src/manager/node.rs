@@ -7,6 +7,8 @@ use std::sync::{Arc, Condvar, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use oxorb_core::{Interface as _, ObjectRef, ThreadPurpose};
+use oxorb_deploy::plan::Plan;
+use oxorb_deploy::processes;
 use oxorb_object::{CompletionStatus, SystemException, minor};
 use oxorb_poa::{IdAssignment, Lifespan, ObjectId, Poa, PoaError, Policies};
 
@@ -192,6 +194,7 @@ impl Inner {
                 "it has instances on node {other}, and this is {own}"
             ));
         }
+        self.check_processes(&plan)?;
         let application = Arc::new(Application::new(&self.starter, &plan)?);
         if let Some(lease) = lease {
             application.renew(Duration::from_millis(lease));
@@ -223,6 +226,20 @@ impl Inner {
         plans.by_reference.insert(id, entry);
         self.changed.notify_all();
         Ok(reference.into())
+    }
+
+    /// Refuses a plan that alone has more processes than the node may run, before it is divided: each part is a copy.
+    fn check_processes(&self, plan: &Plan) -> Result<(), Trouble> {
+        let (count, most) = (processes(plan).len(), self.starter.settings.max_processes);
+        match count > most {
+            false => Ok(()),
+            true => Err(Trouble::new(
+                label(plan),
+                format!(
+                    "it has {count} processes here, and {most} is the limit (NodeSettings::max_processes, --max-processes)"
+                ),
+            )),
+        }
     }
 
     fn destroy(&self, manager: &ObjectRef) -> Result<(), Trouble> {
@@ -427,7 +444,8 @@ impl ox::NodeApplicationManager for Manager {
         let inner = self.inner()?;
         let plan =
             wire::from_wire(plan).map_err(|error| Trouble::from(error).plan::<RedeployError>())?;
-        let changed = self.application.redeploy(&plan);
+        let checked = inner.check_processes(&plan);
+        let changed = checked.and_then(|()| self.application.redeploy(&plan));
         changed.map_err(|trouble| inner.located(trouble).start())
     }
 }

@@ -1,6 +1,6 @@
 //! From the wire to documents.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use oxorb_deploy::basic::{self, PortKind, TypeOnly};
 use oxorb_deploy::plan::{self, LocalityKind, Plan};
@@ -12,18 +12,20 @@ use crate::idl::deployment as idl;
 
 type Result<T> = std::result::Result<T, WireError>;
 
+/// Implementations, instances, artifacts, connections or constraints of a plan at most: what is beyond is refused before
+/// anything is converted, which takes several times the memory of the message.
+const MOST_ELEMENTS: usize = 100_000;
+
 /// Returns the plan of a struct. Ids are names, with a number behind them where two elements have one name.
 ///
 /// # Errors
-/// Indices out of range, and values of types that plans do not have.
+/// Indices out of range, values of types that plans do not have, and more than 100,000 elements of a kind.
 pub fn from_wire(plan: &idl::DeploymentPlan) -> Result<Plan> {
-    let mut taken = HashSet::new();
-    let mut ids = |names: Vec<&str>| -> Vec<Id> {
-        names.into_iter().map(|name| id(name, &mut taken)).collect()
-    };
-    let implementations = ids(plan.implementation.iter().map(|one| &*one.name).collect());
-    let instances = ids(plan.instance.iter().map(|one| &*one.name).collect());
-    let artifacts = ids(plan.artifact.iter().map(|one| &*one.name).collect());
+    check_counts(plan)?;
+    let mut taken = Taken::default();
+    let implementations = taken.ids(plan.implementation.iter().map(|one| &*one.name));
+    let instances = taken.ids(plan.instance.iter().map(|one| &*one.name));
+    let artifacts = taken.ids(plan.artifact.iter().map(|one| &*one.name));
 
     let mut read = Plan {
         label: option(&plan.label),
@@ -97,19 +99,51 @@ pub fn from_wire(plan: &idl::DeploymentPlan) -> Result<Plan> {
     Ok(read)
 }
 
-/// Ids are unique over all kinds of elements, and not empty.
-fn id(name: &str, taken: &mut HashSet<String>) -> Id {
-    let name = match name.trim() {
-        "" => "unnamed",
-        name => name,
-    };
-    let mut id = name.to_owned();
-    let mut number = 1;
-    while !taken.insert(id.clone()) {
-        number += 1;
-        id = format!("{name}-{number}");
+fn check_counts(plan: &idl::DeploymentPlan) -> Result<()> {
+    let counts = [
+        ("implementations", plan.implementation.len()),
+        ("instances", plan.instance.len()),
+        ("artifacts", plan.artifact.len()),
+        ("connections", plan.connection.len()),
+        ("constraints", plan.locality_constraint.len()),
+    ];
+    match counts.iter().find(|(_, count)| *count > MOST_ELEMENTS) {
+        None => Ok(()),
+        Some((what, count)) => Err(WireError::new(
+            &plan.label,
+            format!(
+                "it has {count} {what}, and {MOST_ELEMENTS} is the limit; divide it into several plans"
+            ),
+        )),
     }
-    Id(id)
+}
+
+/// Ids of a plan, which are unique over all kinds of elements, and not empty.
+#[derive(Default)]
+struct Taken<'p> {
+    ids: HashSet<String>,
+    /// Next number of each name, so that elements of one name do not try the numbers of those before them.
+    next: HashMap<&'p str, usize>,
+}
+
+impl<'p> Taken<'p> {
+    fn ids(&mut self, names: impl Iterator<Item = &'p str>) -> Vec<Id> {
+        names.map(|name| self.id(name)).collect()
+    }
+
+    fn id(&mut self, name: &'p str) -> Id {
+        let name = match name.trim() {
+            "" => "unnamed",
+            name => name,
+        };
+        let mut id = name.to_owned();
+        while !self.ids.insert(id.clone()) {
+            let next = self.next.entry(name).or_insert(2);
+            id = format!("{name}-{next}");
+            *next += 1;
+        }
+        Id(id)
+    }
 }
 
 fn find(among: &[Id], at: u32, of: &str) -> Result<Ref> {
@@ -281,4 +315,55 @@ fn connection(one: &idl::PlanConnectionDescription, instances: &[Id]) -> Result<
         })?,
         ..plan::Connection::default()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_of_equal_names_are_numbered() {
+        let mut taken = Taken::default();
+        let mut id = |name| taken.id(name).0;
+        assert_eq!(
+            ["a", "a-3", "a", "a", " a "].map(&mut id),
+            ["a", "a-3", "a-2", "a-4", "a-5"]
+        );
+        assert_eq!(
+            ["", "unnamed", "a-2"].map(id),
+            ["unnamed", "unnamed-2", "a-2-2"]
+        );
+    }
+
+    #[test]
+    fn a_plan_of_too_many_elements_is_refused_before_its_elements_are_read() {
+        // Its implementation is out of range, which is found when it is read.
+        let instance = idl::InstanceDeploymentDescription {
+            implementation_ref: 7,
+            ..idl::InstanceDeploymentDescription::default()
+        };
+        let mut plan = idl::DeploymentPlan {
+            instance: vec![instance; MOST_ELEMENTS],
+            ..idl::DeploymentPlan::default()
+        };
+        let read = from_wire(&plan).unwrap_err().to_string();
+        assert!(read.contains("index 7 is out of range"), "{read}");
+        plan.instance.push(plan.instance[0].clone());
+        let refused = from_wire(&plan).unwrap_err().to_string();
+        assert!(
+            refused.contains("100001 instances, and 100000"),
+            "{refused}"
+        );
+    }
+
+    #[test]
+    fn each_element_of_one_name_tries_one_number() {
+        const COUNT: usize = 20_000;
+        let mut taken = Taken::default();
+        for _ in 0..COUNT {
+            taken.id("a");
+        }
+        assert_eq!(taken.ids.len(), COUNT);
+        assert_eq!(taken.next["a"], COUNT + 1);
+    }
 }

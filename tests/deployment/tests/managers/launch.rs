@@ -89,10 +89,18 @@ fn what_is_beyond_a_limit_names_its_setting() {
     };
     let three = [counter("a", "n"), counter("b", "n"), counter("c", "n")];
     refused(&three, "large", "max_instances");
-    refused(&three[..2], "processes", "max_processes");
+    refused(
+        &three[..2],
+        "processes",
+        "2 processes here, and 1 is the limit (NodeSettings::max_processes",
+    );
     let one = plan("one", &three[..1], &[]);
     let launched = scene.plans.launch(&one).unwrap();
     refused(&three[..1], "second", "max_plans");
+    // Together they have more processes than the node may run.
+    let larger = plan("one", &three[..2], &[]);
+    let error = scene.plans.redeploy(&larger).unwrap_err().to_string();
+    assert!(error.contains("max_processes"), "{error}");
     // What was refused left nothing behind.
     let status = launched.manager.status().unwrap();
     assert_eq!(process(&status, "a").state, ProcessState::Running);

@@ -51,7 +51,7 @@ Max realtime priority     0                    0
 ";
 
 /// A host as it is delivered.
-const PLAIN: [(&str, &str); 23] = [
+const PLAIN: [(&str, &str); 24] = [
     (
         "proc/version",
         "Linux version 6.12.9 (x) #1 SMP PREEMPT_DYNAMIC Fri",
@@ -60,6 +60,7 @@ const PLAIN: [(&str, &str); 23] = [
     ("proc/sys/kernel/osrelease", "6.12.9-amd64"),
     ("proc/sys/kernel/sched_rt_runtime_us", "950000"),
     ("proc/sys/kernel/sched_rt_period_us", "1000000"),
+    ("sys/fs/cgroup/cpu/cpu.rt_runtime_us", "950000"),
     (
         "sys/kernel/debug/sched/fair_server/cpu0/runtime",
         "50000000",
@@ -111,7 +112,7 @@ const TUNED: [(&str, &str); 21] = [
         "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
         "performance",
     ),
-    ("sys/devices/system/cpu/cpu0/cpuidle/state1/disable", "1"),
+    ("sys/devices/system/cpu/cpu2/cpuidle/state1/disable", "1"),
     (
         "sys/kernel/mm/transparent_hugepage/enabled",
         "always [madvise] never",
@@ -146,7 +147,10 @@ fn a_host_as_delivered_is_told_what_to_change() {
         );
     }
     assert_eq!(all.len(), 15, "{all:?}");
-    assert_eq!(found["idle states"]["seen"], "back within 133 us");
+    assert_eq!(
+        found["idle states"]["seen"],
+        "processor 0 is back within 133 us"
+    );
     assert_eq!(
         found["starving processes"]["seen"],
         "they have up to 50000 us of each second"
@@ -184,6 +188,32 @@ fn interrupts_at_isolated_processors_are_named() {
         found["interrupts"]["seen"],
         "1 come to isolated processors: 31"
     );
+}
+
+/// A kernel with servers for starving processes does not stop real-time threads for them.
+#[test]
+fn new_kernels_throttle_only_control_groups() {
+    let without = PLAIN
+        .iter()
+        .filter(|(path, _)| !path.ends_with("cpu.rt_runtime_us"));
+    let without: Vec<(&str, &str)> = without.copied().collect();
+    let folder = host("doctor-new", &without);
+    assert_eq!(findings(&folder).get("throttling"), None);
+}
+
+/// The states of other processors are no matter.
+#[test]
+fn idle_states_are_those_of_isolated_processors() {
+    let folder = host("doctor-idle", &TUNED);
+    let deep = |processor: usize| {
+        let state = format!("sys/devices/system/cpu/cpu{processor}/cpuidle/state1");
+        let state = folder.0.join(state);
+        fs::create_dir_all(&state).expect("a folder");
+        fs::write(state.join("latency"), "300").expect("a file");
+        findings(&folder)["idle states"].clone()
+    };
+    assert_eq!(deep(1)["verdict"], "good");
+    assert_eq!(deep(3)["seen"], "processor 3 is back within 300 us");
 }
 
 /// A copy of a host may hold anything.

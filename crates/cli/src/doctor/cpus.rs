@@ -14,7 +14,7 @@ pub(super) fn look(host: &Host) -> Vec<Finding> {
         .unwrap_or_default();
     let mut findings = vec![isolation(host, &isolated)];
     findings.extend(interrupts(host, &isolated));
-    findings.extend([governor(host), idleness(host)]);
+    findings.extend([governor(host), idleness(host, &isolated)]);
     findings.extend(siblings(host));
     findings
 }
@@ -110,21 +110,35 @@ fn governor(host: &Host) -> Finding {
     }
 }
 
-fn idleness(host: &Host) -> Finding {
+/// States of the isolated processors, or of all if none is.
+fn idleness(host: &Host, isolated: &[usize]) -> Finding {
     const NAME: &str = "idle states";
-    let folder = format!("{FOLDER}/cpu0/cpuidle");
-    let latency = |name: &String| {
-        let of = |what: &str| host.number(&format!("{folder}/{name}/{what}"));
-        (of("disable") != Some(1)).then(|| of("latency")).flatten()
+    let online = host.processors(&format!("{FOLDER}/online"));
+    let online = online.unwrap_or_default();
+    let processors = if isolated.is_empty() {
+        &online
+    } else {
+        isolated
     };
-    let names = host.names(&folder);
-    match names.iter().filter_map(latency).max() {
-        None if host.has(&folder) => Finding::good(NAME, "all are off"),
+    let folder = |processor: usize| format!("{FOLDER}/cpu{processor}/cpuidle");
+    let deepest = |processor: &usize| {
+        let folder = folder(*processor);
+        let latency = |state: &String| {
+            let of = |what: &str| host.number(&format!("{folder}/{state}/{what}"));
+            (of("disable") != Some(1)).then(|| of("latency")).flatten()
+        };
+        let most = host.names(&folder).iter().filter_map(latency).max();
+        most.map(|most| (most, *processor))
+    };
+    match processors.iter().filter_map(deepest).max() {
+        None if processors.iter().any(|it| host.has(&folder(*it))) => {
+            Finding::good(NAME, "all are off")
+        }
         None => Finding::good(NAME, "the kernel has none"),
-        Some(most) if most <= SHALLOW => Finding::good(NAME, format!("back within {most} us")),
-        Some(most) => Finding::improve(
+        Some((most, _)) if most <= SHALLOW => Finding::good(NAME, format!("back within {most} us")),
+        Some((most, processor)) => Finding::improve(
             NAME,
-            format!("back within {most} us"),
+            format!("processor {processor} is back within {most} us"),
             "The first call after a pause waits for the processor to wake up.",
             &[&format!("cpupower idle-set -D {SHALLOW}")],
         ),

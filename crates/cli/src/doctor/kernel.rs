@@ -4,9 +4,24 @@ use super::finding::Finding;
 use super::host::Host;
 
 pub(super) fn look(host: &Host) -> Vec<Finding> {
-    let mut findings = vec![preemption(host), throttling(host)];
+    let mut findings = vec![preemption(host)];
+    findings.extend(throttling(host));
     findings.extend(starving(host));
     findings
+}
+
+/// Whether the kernel has servers for ordinary processes that starve, instead of stopping real-time threads for them:
+/// since Linux 6.12.
+fn has_servers(host: &Host) -> bool {
+    release(host).is_some_and(|release| release >= (6, 12))
+}
+
+fn release(host: &Host) -> Option<(u32, u32)> {
+    let release = host.text("proc/sys/kernel/osrelease")?;
+    let mut numbers = release
+        .split(|it: char| !it.is_ascii_digit())
+        .map(str::parse);
+    Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
 }
 
 fn preemption(host: &Host) -> Finding {
@@ -29,7 +44,7 @@ fn preemption(host: &Host) -> Finding {
             MEANS,
             &[CURE],
         ),
-        Some("full") => Finding::improve(
+        Some("full") if has("PREEMPT_DYNAMIC") => Finding::improve(
             NAME,
             "preempt=full: all but what holds a spin lock",
             MEANS,
@@ -54,11 +69,15 @@ fn preemption(host: &Host) -> Finding {
     }
 }
 
-fn throttling(host: &Host) -> Finding {
+/// `None`: a kernel with servers limits real-time threads only by their control group, where it has such limits.
+fn throttling(host: &Host) -> Option<Finding> {
     const NAME: &str = "throttling";
+    if has_servers(host) && !host.has("sys/fs/cgroup/cpu/cpu.rt_runtime_us") {
+        return None;
+    }
     let runtime = host.number("proc/sys/kernel/sched_rt_runtime_us");
     let period = host.number("proc/sys/kernel/sched_rt_period_us");
-    match (runtime, period) {
+    Some(match (runtime, period) {
         (Some(-1), _) => Finding::good(NAME, "threads of real-time priority are never stopped"),
         (Some(runtime), Some(period)) => Finding::improve(
             NAME,
@@ -67,7 +86,7 @@ fn throttling(host: &Host) -> Finding {
             &["sysctl -w kernel.sched_rt_runtime_us=-1"],
         ),
         _ => Finding::unknown(NAME, "the kernel does not tell", "", &[]),
-    }
+    })
 }
 
 /// Servers of the kernel for ordinary processes that starve: since Linux 6.12.
@@ -77,16 +96,7 @@ fn starving(host: &Host) -> Option<Finding> {
     const FOLDER: &str = "sys/kernel/debug/sched/fair_server";
     const CURE: &str =
         "for it in /sys/kernel/debug/sched/fair_server/cpu*/runtime; do echo 0 > $it; done";
-    let release = host.text("proc/sys/kernel/osrelease")?;
-    let mut numbers = release
-        .split(|it: char| !it.is_ascii_digit())
-        .map(str::parse::<u32>);
-    let (Some(Ok(major)), Some(Ok(minor))) = (numbers.next(), numbers.next()) else {
-        return None;
-    };
-    if (major, minor) < (6, 12) {
-        return None;
-    }
+    let (major, minor) = release(host).filter(|_| has_servers(host))?;
     let processors = host.names(FOLDER);
     let runtime = |name: &String| host.number(&format!("{FOLDER}/{name}/runtime"));
     let runtimes: Vec<i64> = processors.iter().filter_map(runtime).collect();

@@ -8,8 +8,8 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
 use rustix::process::{
-    Pid, PidfdFlags, Signal, getppid, pidfd_open, pidfd_send_signal,
-    set_parent_process_death_signal,
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, getppid, kill_process_group, pidfd_open,
+    pidfd_send_signal, set_parent_process_death_signal, waitid,
 };
 
 use crate::thread::Builder;
@@ -17,7 +17,11 @@ use crate::thread::Builder;
 /// A child process with a thread that waits for its end. Dropping it kills the process.
 ///
 /// The kernel kills the process when this one ends in whatever way (`PR_SET_PDEATHSIG`), unless the program that it runs
-/// has the set-user-ID bit. It has a process group of its own: a terminal's Ctrl-C reaches the parent alone.
+/// has the set-user-ID or set-group-ID bit or file capabilities (`setcap`): the kernel clears the signal for those. Processes
+/// that the child started itself are not reached by it.
+///
+/// It has a process group of its own: a terminal's Ctrl-C reaches the parent alone. What it started in that group is killed
+/// with it, and what is left of the group when the child ends is killed then.
 ///
 /// ```
 /// use std::process::Command;
@@ -87,10 +91,17 @@ impl Child {
                     let _ = child.kill();
                 }
                 let _ = sender.send(opened.map(|handle| (child.id(), handle)));
+                let group = id_of(child.id()).filter(|&id| has_ended(id));
+                let mut told_end = told.end.lock().unwrap_or_else(PoisonError::into_inner);
+                // Not reaped yet, so that the group is still the child's.
+                if let Some(group) = group {
+                    let _ = kill_process_group(group, Signal::KILL);
+                }
                 let end = End {
                     status: child.wait().ok(),
                 };
-                *told.end.lock().unwrap_or_else(PoisonError::into_inner) = Some(end);
+                *told_end = Some(end);
+                drop(told_end);
                 told.changed.notify_all();
                 if !failed {
                     at_end(end);
@@ -118,14 +129,14 @@ impl Child {
 
     /// Waits for the end of the process for `limit` at most.
     pub fn wait(&self, limit: Duration) -> Option<End> {
-        let deadline = Instant::now() + limit;
+        let deadline = Instant::now().checked_add(limit);
         let mut end = self
             .ended
             .end
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         while end.is_none() {
-            let left = deadline.saturating_duration_since(Instant::now());
+            let left = deadline.map_or(limit, |end| end.saturating_duration_since(Instant::now()));
             if left.is_zero() {
                 break;
             }
@@ -140,8 +151,17 @@ impl Child {
         let _ = pidfd_send_signal(&self.handle, Signal::TERM);
     }
 
-    /// Kills the process (SIGKILL). Does nothing after its end.
+    /// Kills the process and what it started in its group (SIGKILL). Does nothing after its end.
     pub fn kill(&self) {
+        // The lock keeps the child from being reaped, and its id from naming another group.
+        let ended = self.ended.end.lock();
+        let ended = ended.unwrap_or_else(PoisonError::into_inner);
+        if ended.is_some() {
+            return;
+        }
+        if let Some(group) = id_of(self.pid) {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
         let _ = pidfd_send_signal(&self.handle, Signal::KILL);
     }
 }
@@ -152,8 +172,18 @@ impl Drop for Child {
     }
 }
 
+fn id_of(id: u32) -> Option<Pid> {
+    i32::try_from(id).ok().and_then(Pid::from_raw)
+}
+
+/// Waits for the end of a child without reaping it; `false` if it was reaped already, as it is where `SIGCHLD` is ignored.
+fn has_ended(id: Pid) -> bool {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+    rustix::io::retry_on_intr(|| waitid(WaitId::Pid(id), options)).is_ok()
+}
+
 fn pidfd(id: u32) -> io::Result<OwnedFd> {
-    let pid = i32::try_from(id).ok().and_then(Pid::from_raw);
+    let pid = id_of(id);
     let pid = pid.ok_or_else(|| io::Error::other(format!("{id} is no process id")))?;
     Ok(pidfd_open(pid, PidfdFlags::empty())?)
 }
@@ -222,6 +252,66 @@ mod tests {
         ends.recv_timeout(LONG).unwrap();
     }
 
+    #[test]
+    fn a_wait_without_a_limit_that_time_can_hold_ends_with_the_process() {
+        let child = Child::start(Command::new("true"), |_| ()).unwrap();
+        let end = child.wait(Duration::MAX).expect("`true` ends at once");
+        assert!(end.status.unwrap().success());
+    }
+
+    /// Starts a shell that stays as the parent of a `sleep`, and returns it with the id of that.
+    fn wrapper(name: &str, then: &str) -> (Child, String) {
+        let file = std::env::temp_dir().join(format!("oxorb-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_file(&file);
+        let mut command = Command::new("sh");
+        let script = format!("sleep 1000 & echo \"$!.\" > \"$0\"; {then}");
+        command.arg("-c").arg(script).arg(&file);
+        let child = Child::start(command, |_| ()).unwrap();
+        let end = Instant::now() + LONG;
+        let id = loop {
+            let text = std::fs::read_to_string(&file).unwrap_or_default();
+            if let Some((id, _)) = text.split_once('.') {
+                break id.to_owned();
+            }
+            assert!(Instant::now() < end, "the shell wrote no id");
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        let _ = std::fs::remove_file(&file);
+        (child, id)
+    }
+
+    #[test]
+    fn the_child_of_a_killed_wrapper_is_killed_with_it() {
+        let (child, id) = wrapper("killed-wrapper", "wait");
+        assert!(runs(&id), "it runs");
+        child.kill();
+        child.wait(LONG).expect("it was killed");
+        wait_for_end(&id);
+    }
+
+    #[test]
+    fn what_an_ended_process_left_in_its_group_is_killed() {
+        let (child, id) = wrapper("ended-wrapper", "exit 0");
+        let end = child.wait(LONG).expect("it ends");
+        assert!(end.status.unwrap().success());
+        wait_for_end(&id);
+    }
+
+    /// Reports whether a process runs. A zombie that nobody reaps in a container has ended, too.
+    fn runs(id: &str) -> bool {
+        let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+        let state = stat.rsplit(')').next().unwrap_or_default().trim_start();
+        !(state.is_empty() || state.starts_with('Z') || state.starts_with('X'))
+    }
+
+    fn wait_for_end(id: &str) {
+        let end = Instant::now() + LONG;
+        while runs(id) {
+            assert!(Instant::now() < end, "process {id} outlived its parent");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
     /// Starts a process in a parent that is killed: the process must end with it.
     #[test]
     fn a_process_ends_with_its_killed_parent() {
@@ -238,19 +328,8 @@ mod tests {
         let mut parent = oxorb_testkit::process::Process::spawn(command);
         let line = parent.wait_for_line("child ", LONG);
         let id = line.rsplit(' ').next().unwrap().to_owned();
-        let entry = format!("/proc/{id}/stat");
-        assert!(std::fs::read_to_string(&entry).is_ok(), "it runs");
+        assert!(runs(&id), "it runs");
         parent.kill();
-        // A zombie that nobody reaps in a container has ended, too.
-        let runs = || {
-            let stat = std::fs::read_to_string(&entry).unwrap_or_default();
-            let state = stat.rsplit(')').next().unwrap_or_default().trim_start();
-            !(state.is_empty() || state.starts_with('Z') || state.starts_with('X'))
-        };
-        let end = Instant::now() + LONG;
-        while runs() {
-            assert!(Instant::now() < end, "process {id} outlived its parent");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        wait_for_end(&id);
     }
 }

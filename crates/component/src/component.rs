@@ -149,6 +149,11 @@ impl Component {
         })
     }
 
+    /// Reports whether it is removed, or will be as soon as a call of its executor returns.
+    pub(crate) fn is_ended(&self) -> bool {
+        self.life.is_ended()
+    }
+
     pub(crate) fn add_object(&self, object: Ref) {
         self.objects.lock().push(object);
     }

@@ -237,6 +237,10 @@ impl Inner {
         R::assemble(executor, &mut assembly)?;
         let own = component.object().map(Interface::unchecked_narrow);
         let own = own.ok_or(InstallError::Closed)?;
+        // Somebody may have removed it by name before its last facet was there: what came later is given back.
+        if component.is_ended() {
+            return Err(InstallError::Closed);
+        }
         undo.keep();
         Ok(own)
     }
@@ -363,7 +367,7 @@ pub enum InstallError {
     Executor(CcmException),
     /// The POA refused the component or one of its facets.
     Poa(Arc<PoaError>),
-    /// The container is destroyed.
+    /// The container is destroyed, or somebody removed the component before it was installed to the end.
     Closed,
 }
 
@@ -384,7 +388,9 @@ impl fmt::Display for InstallError {
                 write!(f, "the executor's set_session_context raised {exception}")
             }
             InstallError::Poa(error) => write!(f, "the container's POA refused an object: {error}"),
-            InstallError::Closed => f.write_str("the container is destroyed; create another one"),
+            InstallError::Closed => f.write_str(
+                "the container is destroyed, or the component was removed while it was installed; install it again, in another container if need be",
+            ),
         }
     }
 }

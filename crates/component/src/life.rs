@@ -195,6 +195,11 @@ impl Life {
         Phase::ALL[usize::from(self.phase.load(Ordering::Acquire))]
     }
 
+    /// Reports whether the life has ended, or ends as soon as the executor is free.
+    pub(crate) fn is_ended(&self) -> bool {
+        self.slot.lock().is_ending || self.phase() == Phase::Removed
+    }
+
     /// Begins with `set_session_context`.
     ///
     /// # Errors

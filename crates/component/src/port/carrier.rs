@@ -11,7 +11,8 @@ use super::table::{Connection, Table};
 
 /// Carries the events of a container's sources to their consumers: an event channel with its queues and threads.
 pub trait EventCarrier: Send + Sync + 'static {
-    /// Opens the way of one event source, called once before its first consumer; `source` is `instance.port`.
+    /// Opens the way of one event source, called before its first consumer; `source` is `instance.port`. Where two threads
+    /// connect the first consumers at a time, both may call it: one of the two ways is dropped, unused.
     ///
     /// # Errors
     /// The exception that connecting the consumer raises then.

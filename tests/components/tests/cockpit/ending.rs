@@ -231,6 +231,29 @@ fn a_container_that_is_destroyed_while_it_installs() {
 }
 
 #[test]
+fn a_component_that_is_removed_before_its_facets_are_there() {
+    let (orb, container) = container();
+    let own = container.clone();
+    let (executor, watched) = hooked(move |method| {
+        if method == "facet" {
+            let component = own.component("left").unwrap();
+            let (done, removed) = channel();
+            std::thread::spawn(move || done.send(component.remove()));
+            assert_eq!(removed.recv_timeout(PATIENCE).unwrap(), Ok(()));
+        }
+        Ok(())
+    });
+    let refused = container.install::<LeftRef, _>("left", executor);
+    let refused = refused.unwrap_err();
+    assert!(matches!(refused, InstallError::Closed), "{refused}");
+    assert!(refused.to_string().contains("removed"), "{refused}");
+    watched.ended_after(&["set_session_context", "facet", "remove"]);
+    let (executor, _) = hooked(|_| Ok(()));
+    let _: LeftRef = container.install("left", executor).unwrap();
+    orb.shutdown(true).unwrap();
+}
+
+#[test]
 fn a_facet_that_panics_takes_the_installation_back() {
     let (orb, container) = container();
     let (executor, watched) = hooked(|method| match method {

@@ -115,6 +115,6 @@ fn a_destroyed_container_gives_everything_back() {
     let late = scene.container.install::<GpsRef, _>("late", Gps::at(1.0));
     assert_eq!(
         late.unwrap_err().to_string(),
-        "the container is destroyed; create another one"
+        "the container is destroyed, or the component was removed while it was installed; install it again, in another container if need be"
     );
 }

@@ -2,15 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar};
+use std::sync::{Arc, Condvar, Weak};
 use std::time::Instant;
 
-use oxorb_core::Interface as _;
+use oxorb_core::{Interface as _, ThreadPurpose};
 use oxorb_deploy::plan::Plan;
+use oxorb_poa::Poa;
 
 use super::application::{label, merged};
 use super::event::Observer;
 use super::node::LEASE;
+use super::renewal;
 use super::settings::{ExecutionSettings, RestartPolicy};
 use super::split;
 use super::together::{Gate, Pass, together};
@@ -28,11 +30,14 @@ pub(super) struct Domain {
     pub(super) settings: Arc<ExecutionSettings>,
     pub(super) observer: Observer,
     lookup: Arc<Lookup>,
+    /// Whose ORB has the threads that renew the plan.
+    poa: Poa,
+    own: Weak<Domain>,
     /// One operation at a time; `state` is free for the status meanwhile.
     gate: Gate,
     is_ending: AtomicBool,
     pub(super) state: Mutex<State>,
-    /// Wakes the thread that watches the nodes.
+    /// Wakes the threads that watch and renew the nodes.
     pub(super) changed: Condvar,
 }
 
@@ -44,6 +49,9 @@ pub(super) struct State {
     pub(super) failed: Option<Trouble>,
     /// Values that the launch was given.
     config: Vec<d::Property>,
+    /// Whether processes were started again that are to be connected and started, and why that failed last.
+    pub(super) is_unfinished: bool,
+    pub(super) unfinished_because: Option<String>,
 }
 
 /// How far the launch of a plan is.
@@ -64,6 +72,10 @@ pub(super) struct Node {
     pub(super) plans: ox::NodeApplicationManagerRef,
     pub(super) application: Option<d::ApplicationRef>,
     pub(super) provided: Vec<Connection>,
+    /// Whether it may provide something else: a restart failed there in part.
+    pub(super) is_unknown: bool,
+    /// Ends of processes that it told of.
+    pub(super) told: u64,
     /// Ends of processes that were looked at.
     pub(super) ends: u64,
     /// When it last answered.
@@ -72,6 +84,10 @@ pub(super) struct Node {
     pub(super) lost: Option<String>,
     /// Processes that ended: when each is started again, if it is.
     pub(super) ended: BTreeMap<String, Option<Instant>>,
+    /// Processes that were started again, and are not told of yet.
+    pub(super) restarted: BTreeSet<String>,
+    /// Connections that are to be ended here, because their providers are gone.
+    pub(super) stale: BTreeSet<String>,
 }
 
 impl Domain {
@@ -81,8 +97,11 @@ impl Domain {
         lookup: &Arc<Lookup>,
         settings: &Arc<ExecutionSettings>,
         observer: &Observer,
-    ) -> Result<Domain, Trouble> {
-        let domain = Domain {
+        poa: &Poa,
+    ) -> Result<Arc<Domain>, Trouble> {
+        let domain = Arc::new_cyclic(|own| Domain {
+            poa: poa.clone(),
+            own: Weak::clone(own),
             label: label(&plan),
             settings: Arc::clone(settings),
             observer: observer.clone(),
@@ -95,9 +114,11 @@ impl Domain {
                 phase: Phase::Prepared,
                 failed: None,
                 config: Vec::new(),
+                is_unfinished: false,
+                unfinished_because: None,
             }),
             changed: Condvar::new(),
-        };
+        });
         let prepared = together(split::by_node(&plan), |(name, part)| {
             domain.prepare_node(&name, part)
         });
@@ -142,13 +163,30 @@ impl Domain {
             plans,
             application: None,
             provided: Vec::new(),
+            is_unknown: false,
+            told: 0,
             ends: 0,
             heard: Instant::now(),
             lost: None,
             ended: BTreeMap::new(),
+            restarted: BTreeSet::new(),
+            stale: BTreeSet::new(),
         };
+        let plans = node.plans.clone();
         self.state.lock().nodes.insert(name.to_owned(), node);
-        Ok(())
+        self.keep_on(name, plans)
+    }
+
+    /// Starts the thread that renews the plan on a node.
+    fn keep_on(&self, name: &str, plans: ox::NodeApplicationManagerRef) -> Result<(), Trouble> {
+        let refuse = |reason: &str| Trouble::new(&self.label, reason);
+        let orb = self.poa.orb();
+        let orb = orb.ok_or_else(|| refuse("the ORB was shut down"))?;
+        let (own, lease, node) = (self.own.clone(), self.settings.lease, name.to_owned());
+        let started = orb.start_thread(ThreadPurpose::Watcher, "oxorb-renewal", move || {
+            renewal::keep(&own, &node, &plans, lease);
+        });
+        started.map_err(|error| refuse(&format!("no thread to renew it on node {name}: {error}")))
     }
 
     pub(super) fn pass(&self) -> Result<Pass<'_>, Trouble> {
@@ -321,7 +359,11 @@ impl Domain {
 
     /// Ends the plan on all nodes, also while it is launched.
     pub(super) fn end(&self) -> Result<(), Trouble> {
-        self.is_ending.store(true, Ordering::Release);
+        {
+            // Nobody is between looking at it and waiting.
+            let _state = self.state.lock();
+            self.is_ending.store(true, Ordering::Release);
+        }
         self.changed.notify_all();
         // Nodes end what they are doing for the plan, and with that the operation that waits for them.
         let first = self.end_nodes();

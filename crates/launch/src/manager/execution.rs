@@ -247,8 +247,14 @@ impl Inner {
         self: &Arc<Self>,
         plan: Plan,
     ) -> Result<ox::DomainApplicationManagerRef, Trouble> {
-        let prepared = Domain::prepare(plan, &self.lookup, &self.settings, &self.observer);
-        let domain = Arc::new(prepared?);
+        let prepared = Domain::prepare(
+            plan,
+            &self.lookup,
+            &self.settings,
+            &self.observer,
+            &self.poa,
+        );
+        let domain = prepared?;
         let name = domain.label.clone();
         let published = self.publish(&domain);
         published.map_err(|reason| {

@@ -17,6 +17,7 @@ mod process;
 mod program;
 mod property;
 mod redeploy;
+mod renewal;
 mod settings;
 mod split;
 mod steward;

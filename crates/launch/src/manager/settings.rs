@@ -60,7 +60,7 @@ pub enum Artifacts {
 pub struct ExecutionSettings {
     /// Plans at a time. Default 64. Answer: PlanError.
     pub max_plans: usize,
-    /// Nodes of one plan. Default 256; each takes a thread while a plan is launched. Answer: PlanError.
+    /// Nodes of one plan. Default 256; each takes a thread, which renews the plan there. Answer: PlanError.
     pub max_nodes: usize,
     /// Instances of one plan. Default 10,000. Answer: PlanError.
     pub max_instances: usize,
@@ -69,7 +69,8 @@ pub struct ExecutionSettings {
     pub node_timeout: Duration,
     /// How long a node manager may take to say what it runs. Default 5 s.
     pub status_timeout: Duration,
-    /// How long node managers keep a plan that its execution manager does not renew: it renews four times as often.
+    /// How long node managers keep a plan that its execution manager does not renew: it renews four times as often, and each second
+    /// at least.
     /// Default 10 s. A node manager that has not answered for so long counts as lost.
     pub lease: Duration,
     /// What happens to processes that end, unless the plan says so (`OxORB.restart`). Default: nothing.

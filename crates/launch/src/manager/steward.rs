@@ -1,21 +1,26 @@
-//! Who watches a launched plan: renews it on its nodes, notices what ends there, and starts it again.
+//! Who watches a launched plan: notices what ends on its nodes, and starts it again.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, PoisonError, Weak};
+use std::sync::{PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use oxorb_core::Interface as _;
 
-use super::domain::{Domain, Node, Phase};
+use super::application::merged;
+use super::domain::{Domain, Node, Phase, State, placed};
 use super::event::Event;
+use super::member::same_ends;
 use super::settings::RestartPolicy;
 use super::split;
 use super::together::together;
-use super::trouble::Trouble;
+use crate::idl::deployment::Connection;
 use crate::idl::ox_deployment::{InstancePhase, InstanceStatus, ProcessState, ProcessStatus};
 
-/// Longest time between two looks at the nodes.
+/// Longest time between two looks at the nodes, and between two attempts at a step that failed.
 const LOOK: Duration = Duration::from_secs(1);
+
+/// Shortest time between two looks.
+const FLOOR: Duration = Duration::from_millis(100);
 
 /// Watches a plan until it ends.
 pub(super) fn watch(domain: &Weak<Domain>) {
@@ -23,119 +28,127 @@ pub(super) fn watch(domain: &Weak<Domain>) {
         let Some(domain) = domain.upgrade() else {
             return;
         };
-        if domain.is_ending() {
-            return;
-        }
-        domain.look();
-        let pause = LOOK.min(domain.settings.lease / 4);
-        let state = domain.state.lock();
-        let next = state.nodes.values().flat_map(|node| node.ended.values());
-        let next = next.flatten().min();
-        let until = next.map(|next| next.saturating_duration_since(Instant::now()));
-        let pause = until.map_or(pause, |until| until.min(pause));
-        if !domain.is_ending() && state.phase != Phase::Ended {
-            let woken = domain.changed.wait_timeout(state, pause);
-            drop(woken.unwrap_or_else(PoisonError::into_inner));
+        let looked = Instant::now();
+        let is_done = domain.look();
+        let mut state = domain.state.lock();
+        loop {
+            if domain.is_ending() || state.phase == Phase::Ended {
+                return;
+            }
+            let next = match is_done {
+                // Another operation runs.
+                false => looked + FLOOR,
+                true => state.next_look(looked),
+            };
+            let left = next.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            let woken = domain.changed.wait_timeout(state, left);
+            state = woken.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 }
 
-/// Answer of a node that was asked to keep the plan.
-type Renewed = Result<u64, String>;
+impl State {
+    /// Returns when to look next after a look at `last`.
+    fn next_look(&self, last: Instant) -> Instant {
+        let nodes = || self.nodes.values().filter(|node| node.lost.is_none());
+        if nodes().any(|node| node.told > node.ends) {
+            return last + FLOOR;
+        }
+        let due = nodes().flat_map(|node| node.ended.values()).flatten().min();
+        let latest = last + LOOK;
+        due.map_or(latest, |due| (*due).clamp(last + FLOOR, latest))
+    }
+
+    /// Reports whether there is something to do for a plan that runs.
+    fn has_work(&self) -> bool {
+        let now = Instant::now();
+        let mut nodes = self.nodes.values().filter(|node| node.lost.is_none());
+        self.phase == Phase::Running
+            && (self.is_unfinished
+                || nodes.any(|node| {
+                    let mut due = node.ended.values().flatten();
+                    node.told != node.ends
+                        || node.is_unknown
+                        || !node.stale.is_empty()
+                        || due.any(|at| *at <= now)
+                }))
+    }
+
+    /// Notes connections whose providers are gone, to be ended where they are used.
+    pub(super) fn mark_stale(&mut self, names: &BTreeSet<&str>) {
+        for node in self.nodes.values_mut().filter(|node| node.lost.is_none()) {
+            let used = split::used(&node.part);
+            let own = names.intersection(&used).map(|&name| name.to_owned());
+            node.stale.extend(own);
+        }
+    }
+}
 
 impl Domain {
-    /// Looks once at all nodes.
-    fn look(self: &Arc<Self>) {
-        let renewed = together(self.live(), |(name, node)| {
-            let plans = node.plans.with_timeout(self.settings.status_timeout);
-            let lease = u32::try_from(self.settings.lease.as_millis()).unwrap_or(u32::MAX);
-            let answer: Renewed = plans.renew(lease).map_err(|error| error.to_string());
-            (name, node, answer)
-        });
-        for (name, node, answer) in renewed {
-            match answer {
-                Ok(ends) => {
-                    self.heard(&name);
-                    if ends != node.ends {
-                        self.examine(&name, ends);
-                    }
-                }
-                Err(reason) => self.unheard(&name, reason),
-            }
+    /// Does what is to be done on the nodes. Returns whether it could: another operation may run.
+    fn look(&self) -> bool {
+        if !self.state.lock().has_work() {
+            return true;
         }
-        self.restart_due();
-    }
-
-    fn heard(&self, name: &str) {
-        if let Some(node) = self.state.lock().nodes.get_mut(name) {
-            node.heard = Instant::now();
-        }
-    }
-
-    /// Counts a node as lost once it has not answered for the time of its lease: then it has ended the plan itself.
-    fn unheard(&self, name: &str, reason: String) {
-        let lost = {
-            let mut state = self.state.lock();
-            let phase = state.phase;
-            let Some(node) = state.nodes.get_mut(name) else {
-                return;
-            };
-            // The manager is there and has no such plan, or nobody is there at all: its processes ended with it.
-            let is_gone = ["OBJECT_NOT_EXIST", "refused"]
-                .iter()
-                .any(|sign| reason.contains(sign));
-            if !is_gone && node.heard.elapsed() < self.settings.lease {
-                return;
-            }
-            node.lost = Some(reason.clone());
-            node.ended.clear();
-            let part = node.part.clone();
-            if phase < Phase::Running {
-                let first = part.instance.first();
-                let first = first.map_or("", |instance| instance.name.as_str());
-                let reason = format!("node {name} was lost during the launch: {reason}");
-                state.failed.get_or_insert(Trouble::new(first, reason));
-            }
-            (part, phase)
+        // A launch or a redeployment notices by itself what ends under its hands.
+        let Some(_pass) = self.try_pass() else {
+            return false;
         };
-        let (part, phase) = lost;
-        if phase < Phase::Running {
-            // The launch that waits for other nodes fails, and is undone.
-            let _ = self.end();
-            return;
+        if self.state.lock().phase != Phase::Running {
+            return true;
         }
-        self.observer.tell(&Event::NodeLost {
-            plan: self.label.clone(),
-            node: name.to_owned(),
-            instances: part.instance.iter().map(|one| one.name.clone()).collect(),
-            reason,
+        together(self.live(), |(name, node)| {
+            if node.is_unknown {
+                self.ask_provided(&name, &node);
+            }
+            if node.told != node.ends {
+                self.examine(&name, &node);
+            }
         });
-        if let Some(_pass) = self.try_pass() {
-            self.disconnect(&owned(split::provided(&part)));
+        self.restart_due();
+        self.end_stale();
+        if self.state.lock().is_unfinished {
+            self.finish_restarts();
         }
+        true
+    }
+
+    /// Asks a node what it provides, after a restart that failed in part.
+    fn ask_provided(&self, name: &str, node: &Node) {
+        let plans = node.plans.with_timeout(self.settings.node_timeout);
+        if let Ok(provided) = plans.restart(&[]) {
+            self.set_provided(name, provided);
+        }
+    }
+
+    /// Takes what a node provides now. References that differ from before are ended where they are used.
+    fn set_provided(&self, name: &str, provided: Vec<Connection>) {
+        let mut state = self.state.lock();
+        let Some(node) = state.nodes.get_mut(name) else {
+            return;
+        };
+        let after = merged(provided.iter());
+        let before = merged(std::mem::replace(&mut node.provided, provided).iter());
+        node.is_unknown = false;
+        let moved = before.iter().filter(|one| {
+            let other = after.iter().find(|other| other.name == one.name);
+            other.is_none_or(|other| !same_ends(one, other))
+        });
+        state.mark_stale(&moved.map(|one| one.name.as_str()).collect());
     }
 
     /// Looks which processes of a node have ended, and decides what becomes of them.
-    fn examine(&self, name: &str, ends: u64) {
-        // A launch or a redeployment notices by itself what ends under its hands.
-        let Some(_pass) = self.try_pass() else {
-            return;
-        };
-        let node = {
-            let state = self.state.lock();
-            match state.phase {
-                Phase::Running => state.nodes.get(name).cloned(),
-                _ => None,
-            }
-        };
-        let Some(node) = node else {
-            return;
-        };
+    fn examine(&self, name: &str, node: &Node) {
         let plans = node.plans.with_timeout(self.settings.status_timeout);
         let Ok(statuses) = plans.status() else {
             return;
         };
         let parts = split::by_process(&node.part);
+        // What ended together starts together.
+        let now = Instant::now();
         for status in statuses {
             let is_ended = matches!(status.state, ProcessState::Lost | ProcessState::Stopped);
             if !is_ended || node.ended.contains_key(&status.process) {
@@ -145,9 +158,18 @@ impl Domain {
             let Some((_, part)) = part else {
                 continue;
             };
-            let (again, what) = self.decide(&status);
-            if let Some(node) = self.state.lock().nodes.get_mut(name) {
-                node.ended.insert(status.process.clone(), again);
+            let (again, what) = self.decide(&status, now);
+            {
+                let mut state = self.state.lock();
+                let gone = split::provided(part);
+                if let Some(node) = state.nodes.get_mut(name) {
+                    node.ended.insert(status.process.clone(), again);
+                    node.restarted.remove(&status.process);
+                    // Nobody is connected to it any more.
+                    node.provided
+                        .retain(|one| !gone.contains(one.name.as_str()));
+                }
+                state.mark_stale(&gone);
             }
             self.observer.tell(&Event::ProcessLost {
                 plan: self.label.clone(),
@@ -156,15 +178,14 @@ impl Domain {
                 instances: part.instance.iter().map(|one| one.name.clone()).collect(),
                 reason: format!("{}; {what}", status.detail),
             });
-            self.disconnect(&owned(split::provided(part)));
         }
-        if let Some(node) = self.state.lock().nodes.get_mut(name) {
-            node.ends = ends;
+        if let Some(now) = self.state.lock().nodes.get_mut(name) {
+            now.ends = node.told;
         }
     }
 
     /// Returns when a process that ended is started again, and says so.
-    fn decide(&self, status: &ProcessStatus) -> (Option<Instant>, String) {
+    fn decide(&self, status: &ProcessStatus, now: Instant) -> (Option<Instant>, String) {
         match self.restart_policy() {
             RestartPolicy::Never => (None, "the restart policy is never".to_owned()),
             RestartPolicy::OnFailure { .. } if status.state == ProcessState::Stopped => {
@@ -175,7 +196,7 @@ impl Domain {
                 format!("it was started again {limit} times, the limit"),
             ),
             RestartPolicy::OnFailure { limit, delay } => (
-                Instant::now().checked_add(delay),
+                now.checked_add(delay),
                 format!(
                     "it is started again in {delay:?}, time {} of {limit}",
                     status.restarts + 1
@@ -187,26 +208,42 @@ impl Domain {
     /// Starts processes again whose time has come.
     fn restart_due(&self) {
         let now = Instant::now();
-        let due: Vec<(String, Node, Vec<String>)> = {
-            let nodes = self.live().into_iter();
-            nodes
-                .map(|(name, node)| {
-                    let due = node.ended.iter();
-                    let due = due.filter(|(_, at)| at.is_some_and(|at| at <= now));
-                    let due: Vec<String> = due.map(|(process, _)| process.clone()).collect();
-                    (name, node, due)
-                })
-                .filter(|(_, _, due)| !due.is_empty())
-                .collect()
-        };
-        if due.is_empty() {
-            return;
+        let nodes = self.live().into_iter();
+        let due = nodes.map(|(name, node)| {
+            let due = node.ended.iter();
+            let due = due.filter(|(_, at)| at.is_some_and(|at| at <= now));
+            let due: Vec<String> = due.map(|(process, _)| process.clone()).collect();
+            (name, node, due)
+        });
+        let due = due.filter(|(_, _, due)| !due.is_empty()).collect();
+        together(due, |(name, node, processes)| {
+            self.restart(&name, &node, &processes);
+        });
+    }
+
+    fn restart(&self, name: &str, node: &Node, processes: &[String]) {
+        let plans = node.plans.with_timeout(self.settings.node_timeout);
+        let started = plans.restart(processes);
+        {
+            let mut state = self.state.lock();
+            // Those that started are connected and run, also if others did not.
+            state.is_unfinished = true;
+            if let Some(node) = state.nodes.get_mut(name) {
+                for process in processes {
+                    node.ended.remove(process);
+                    node.restarted.insert(process.clone());
+                }
+                // What failed is looked at again: the next attempt, or the limit.
+                if started.is_err() {
+                    node.is_unknown = true;
+                    node.ends = u64::MAX;
+                }
+            }
         }
-        let Some(_pass) = self.try_pass() else {
-            return;
-        };
-        for (name, node, processes) in due {
-            if let Err(trouble) = self.restart(&name, &node, &processes) {
+        match started {
+            Ok(provided) => self.set_provided(name, provided),
+            Err(error) => {
+                let trouble = placed(error, name, &self.label);
                 self.observer.tell(&Event::Failed {
                     plan: self.label.clone(),
                     reason: format!("restarting: {trouble}"),
@@ -215,30 +252,67 @@ impl Domain {
         }
     }
 
-    fn restart(&self, name: &str, node: &Node, processes: &[String]) -> Result<(), Trouble> {
-        let plans = node.plans.with_timeout(self.settings.node_timeout);
-        let started = plans.restart(processes);
-        if let Some(node) = self.state.lock().nodes.get_mut(name) {
-            for process in processes {
-                node.ended.remove(process);
+    /// Ends connections whose providers are gone. Those of a node that does not answer are ended at the next look.
+    fn end_stale(&self) {
+        let nodes = self.live().into_iter();
+        let nodes = nodes.filter(|(_, node)| !node.stale.is_empty()).collect();
+        together(nodes, |(name, node): (String, Node)| {
+            let plans = node.plans.with_timeout(self.settings.node_timeout);
+            let names: Vec<String> = node.stale.iter().cloned().collect();
+            if plans.disconnect(&names).is_err() {
+                return;
             }
-            match &started {
-                Ok(provided) => node.provided.clone_from(provided),
-                // Looked at again: the next attempt, or the limit.
-                Err(_) => node.ends = u64::MAX,
+            let mut state = self.state.lock();
+            // Its provider may be there again.
+            state.is_unfinished = true;
+            if let Some(now) = state.nodes.get_mut(&name) {
+                now.stale.retain(|one| !node.stale.contains(one));
+            }
+        });
+    }
+
+    /// Connects and starts what was started again. What fails is done at the next look.
+    fn finish_restarts(&self) {
+        let connected = self.connect(&[]);
+        let done = connected.and(self.run());
+        let mut told = Vec::new();
+        {
+            let mut state = self.state.lock();
+            match done {
+                Ok(()) => {
+                    state.unfinished_because = None;
+                    for (name, node) in &mut state.nodes {
+                        if node.is_unknown || node.ends == u64::MAX {
+                            continue;
+                        }
+                        for process in std::mem::take(&mut node.restarted) {
+                            told.push(Event::ProcessRestarted {
+                                plan: self.label.clone(),
+                                node: name.clone(),
+                                process,
+                            });
+                        }
+                    }
+                    let mut live = state.nodes.values().filter(|node| node.lost.is_none());
+                    state.is_unfinished =
+                        live.any(|node| node.is_unknown || !node.restarted.is_empty());
+                }
+                Err(trouble) => {
+                    // Told once, not at each attempt.
+                    let reason = format!("restarting: {trouble}; it is tried again");
+                    if state.unfinished_because.as_ref() != Some(&reason) {
+                        state.unfinished_because = Some(reason.clone());
+                        told.push(Event::Failed {
+                            plan: self.label.clone(),
+                            reason,
+                        });
+                    }
+                }
             }
         }
-        started.map_err(|error| super::domain::placed(error, name, &self.label))?;
-        self.connect(&[])?;
-        self.run()?;
-        for process in processes {
-            self.observer.tell(&Event::ProcessRestarted {
-                plan: self.label.clone(),
-                node: name.to_owned(),
-                process: process.clone(),
-            });
+        for event in told {
+            self.observer.tell(&event);
         }
-        Ok(())
     }
 
     /// Returns what runs where now, as the nodes say themselves.
@@ -300,8 +374,4 @@ fn lost(name: &str, node: &Node, reason: &str) -> Vec<ProcessStatus> {
             connections: Vec::new(),
         })
         .collect()
-}
-
-fn owned(names: BTreeSet<&str>) -> BTreeSet<String> {
-    names.into_iter().map(str::to_owned).collect()
 }

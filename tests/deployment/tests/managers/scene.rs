@@ -197,7 +197,7 @@ pub(crate) fn process<'s>(status: &'s [ProcessStatus], name: &str) -> &'s Proces
 /// Reads at a reader, by the reference that the status has.
 #[track_caller]
 pub(crate) fn read_at(status: &[ProcessStatus], name: &str) -> oxorb::Result<u32> {
-    let instance = process(status, name).instances.iter();
+    let instance = status.iter().flat_map(|process| &process.instances);
     let mut instance = instance.filter(|one| one.name == name);
     let reference: &ObjectRef = instance
         .next()

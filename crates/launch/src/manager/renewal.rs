@@ -1,0 +1,125 @@
+//! Keeps a plan on one node: a thread renews its lease there and does nothing else, so that no other step delays it.
+
+use std::sync::{PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use oxorb_core::Interface as _;
+use oxorb_object::{SystemException, SystemExceptionKind};
+
+use super::domain::{Domain, Phase};
+use super::event::Event;
+use super::split;
+use super::trouble::Trouble;
+use crate::idl::ox_deployment::NodeApplicationManagerRef;
+
+/// Longest time between two renewals, which also tell that processes ended.
+const OFTEN: Duration = Duration::from_secs(1);
+
+/// Renews a plan on a node, four times within its lease or more often, until the plan ends, the node is lost or the plan leaves it.
+pub(super) fn keep(
+    domain: &Weak<Domain>,
+    name: &str,
+    plans: &NodeApplicationManagerRef,
+    lease: Duration,
+) {
+    let quarter = (lease / 4).max(Duration::from_millis(1));
+    let calls = plans.with_timeout(quarter);
+    let lease = u32::try_from(lease.as_millis()).unwrap_or(u32::MAX);
+    loop {
+        let next = Instant::now() + quarter.min(OFTEN);
+        let answer = calls.renew(lease);
+        let Some(domain) = domain.upgrade() else {
+            return;
+        };
+        if !domain.renewed(name, plans, answer) || !domain.rest(next) {
+            return;
+        }
+    }
+}
+
+impl Domain {
+    /// Takes note of the answer of a node. Returns whether it is to be renewed further.
+    fn renewed(
+        &self,
+        name: &str,
+        plans: &NodeApplicationManagerRef,
+        answer: Result<u64, SystemException>,
+    ) -> bool {
+        let mut state = self.state.lock();
+        let node = state.nodes.get_mut(name).filter(|node| {
+            // A node that left the plan and is in it again has another thread.
+            node.lost.is_none() && node.plans.reference().is_equivalent(plans.reference())
+        });
+        let Some(node) = node else {
+            return false;
+        };
+        match answer {
+            Ok(ends) => {
+                node.heard = Instant::now();
+                if std::mem::replace(&mut node.told, ends) != ends {
+                    self.changed.notify_all();
+                }
+                true
+            }
+            Err(error) => {
+                // The manager is there and has no such plan: its processes ended with it. What else fails may pass, and
+                // ends the plan there when the lease ends.
+                let is_gone = error.kind == SystemExceptionKind::ObjectNotExist;
+                if !is_gone && node.heard.elapsed() < self.settings.lease {
+                    return true;
+                }
+                drop(state);
+                self.lose(name, &error.to_string());
+                false
+            }
+        }
+    }
+
+    /// Counts a node as lost, which has ended the plan itself by now.
+    fn lose(&self, name: &str, reason: &str) {
+        let (part, phase) = {
+            let mut state = self.state.lock();
+            let phase = state.phase;
+            let Some(node) = state.nodes.get_mut(name) else {
+                return;
+            };
+            node.lost = Some(reason.to_owned());
+            node.ended.clear();
+            let part = node.part.clone();
+            if phase < Phase::Running {
+                let first = part.instance.first();
+                let first = first.map_or("", |instance| instance.name.as_str());
+                let reason = format!("node {name} was lost during the launch: {reason}");
+                state.failed.get_or_insert(Trouble::new(first, reason));
+            }
+            state.mark_stale(&split::provided(&part));
+            self.changed.notify_all();
+            (part, phase)
+        };
+        if phase < Phase::Running {
+            // The launch that waits for other nodes fails, and is undone.
+            let _ = self.end();
+        } else if !self.is_ending() {
+            self.observer.tell(&Event::NodeLost {
+                plan: self.label.clone(),
+                node: name.to_owned(),
+                instances: part.instance.iter().map(|one| one.name.clone()).collect(),
+                reason: reason.to_owned(),
+            });
+        }
+    }
+
+    /// Waits until `next`. Returns whether the plan is there still.
+    fn rest(&self, next: Instant) -> bool {
+        let mut state = self.state.lock();
+        while !self.is_ending() {
+            let left = next.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return true;
+            }
+            let woken = self.changed.wait_timeout(state, left);
+            state = woken.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        false
+    }
+}

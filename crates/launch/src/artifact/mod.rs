@@ -17,7 +17,7 @@ pub use facts::{Fact, ParseFactError};
 #[doc(hidden)]
 pub use oxorb_sys::library::{Arguments, Export};
 
-/// Symbol that [`export!`](crate::export) defines.
+/// Symbol that `export!` of the facade defines.
 pub const SYMBOL: &str = "oxorb_artifact";
 
 /// Begin of the record behind the symbol. Its last octet counts layouts.

@@ -28,11 +28,6 @@ impl Listening {
         builder.listen(&endpoints)
     }
 
-    /// Returns the endpoint of a process on the same address, at a port that the system chooses; `None` with `--listen`.
-    pub(crate) fn any_port(&self) -> Option<String> {
-        self.listen.is_empty().then(|| self.endpoint(0))
-    }
-
     fn endpoint(&self, port: u16) -> String {
         match self.host.contains(':') && !self.host.starts_with('[') {
             true => format!("iiop://[{}]:{port}", self.host),

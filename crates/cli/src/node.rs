@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use oxorb::deployment::idl::deployment::NodeManagerRef;
 use oxorb::deployment::{Artifacts, Event, NODE_MANAGER, NodeManager, NodeSettings};
-use oxorb::{Interface as _, Orb};
+use oxorb::{Interface as _, Options, Orb};
 use oxorb_naming::Names;
 use oxorb_naming::cos_naming::NameComponent;
 use serde_json::json;
@@ -21,8 +21,8 @@ pub(crate) enum Command {
     /// Manage a node: start, watch and end the processes of plans there
     #[command(
         after_help = "It answers at corbaloc::HOST:PORT/NAME.NodeManager, as DAnCE's does. Its processes end with it, also by kill -9.\n\
-        Whoever reaches it can start the executables below --artifacts as this user: let it listen where only execution managers\n\
-        come (-ORBAccess). docs/deployment.md says more.\n\nExamples:\n  \
+        Whoever reaches it can start the executables below --artifacts as this user, with any arguments: let it listen where only\n\
+        execution managers come (-ORBAccess). Its processes listen where it does, and get its -ORBAccess. docs/deployment.md says more.\n\nExamples:\n  \
         oxorb node serve --name cockpit --artifacts /opt/display --port 2811\n  \
         oxorb node serve --name radar --host 10.0.0.8 --port 2811 -ORBAccess 'allow 10.0.0.0/8'\n  \
         oxorb node serve --name radar --bind -ORBInitRef NameService=corbaloc::host:2809/NameService"
@@ -66,7 +66,7 @@ pub(crate) struct Starting {
     /// Let plans name any executable that this user may run
     #[arg(long)]
     any_artifact: bool,
-    /// Argument of each process, such as -ORBListenEndpoints=iiop://10.0.0.8:0; may be repeated
+    /// Argument of each process, such as -ORBMaxMessage=1000000, which wins over the plan's and this command's; may be repeated
     #[arg(long, value_name = "ARG", allow_hyphen_values = true)]
     process_arg: Vec<String>,
     /// Most processes on a node
@@ -84,16 +84,13 @@ pub(crate) struct Starting {
 }
 
 impl Starting {
-    /// Settings of a node manager that listens as `listening` says; so do its processes, at ports that the system chooses.
-    pub(crate) fn settings(&self, listening: &Listening) -> NodeSettings {
+    /// Returns the settings of node managers of an ORB, whose processes listen where it does and admit whom it admits.
+    pub(crate) fn settings(&self, orb: &Orb) -> NodeSettings {
         let artifacts = match self.any_artifact {
             true => Artifacts::Anywhere(self.artifacts.clone()),
             false => Artifacts::Below(self.artifacts.clone()),
         };
-        let mut arguments = Vec::new();
-        if let Some(endpoint) = listening.any_port() {
-            arguments.push(format!("-ORBListenEndpoints={endpoint}"));
-        }
+        let mut arguments = inherited(orb.options(), crate::orb::args());
         arguments.extend(self.process_arg.iter().cloned());
         let own = std::env::current_exe().ok();
         let own = own.map(|path| path.display().to_string());
@@ -113,6 +110,63 @@ impl Starting {
     }
 }
 
+/// Settings that protect a server from its clients: where they are arguments of the manager, its processes get them, too.
+const PROTECTING: [&str; 14] = [
+    "AcceptBiDirectionalGIOP",
+    "IdleTimeout",
+    "MaxConnections",
+    "MaxConnectionsPerClient",
+    "MaxDecoded",
+    "MaxDepth",
+    "MaxMessage",
+    "MaxOctetsPerClient",
+    "MaxPartialMessages",
+    "MaxPartialOctets",
+    "MaxReplyOctetsPerClient",
+    "MaxRequestsPerClient",
+    "MaxRequestsPerConnection",
+    "StallTimeout",
+];
+
+/// Returns the arguments that processes have of their manager's ORB: its addresses, with ports that the system chooses, its
+/// access rules, and limits among its own arguments.
+fn inherited(options: &Options, own: &[String]) -> Vec<String> {
+    let mut endpoints: Vec<String> = Vec::new();
+    for endpoint in options.listen.iter().filter(|at| at.protocol == "iiop") {
+        let mut endpoint = endpoint.clone();
+        let host = endpoint.place.rsplit_once(':').map(|(host, _)| host);
+        endpoint.place = format!("{}:0", host.unwrap_or(&endpoint.place));
+        endpoint.options.retain(|(name, _)| *name != "portspan");
+        let endpoint = endpoint.to_string();
+        if !endpoints.contains(&endpoint) {
+            endpoints.push(endpoint);
+        }
+    }
+    if endpoints.is_empty() {
+        // Places of other protocols, such as paths, are for one process; without any the process would listen everywhere.
+        endpoints.push("iiop://127.0.0.1:0".to_owned());
+    }
+    let mut arguments = vec![format!("-ORBListenEndpoints={}", endpoints.join(";"))];
+    if !options.access.is_open() {
+        arguments.push(format!("-ORBAccess={}", options.access));
+    }
+    let mut own = own.iter();
+    while let Some(argument) = own.next() {
+        let body = argument.trim_start_matches("-ORB");
+        let (name, value) = match body.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (body, None),
+        };
+        let mut protecting = PROTECTING.iter();
+        if let Some(name) = protecting.find(|known| known.eq_ignore_ascii_case(name))
+            && let Some(value) = value.or_else(|| own.next().map(String::as_str))
+        {
+            arguments.push(format!("-ORB{name}={value}"));
+        }
+    }
+    arguments
+}
+
 /// Runs one verb.
 pub(crate) fn run(command: Command) -> Done {
     match command {
@@ -126,7 +180,7 @@ fn serve(args: &Args) -> Done {
     let orb = with_args(builder).build()?;
     let settings = NodeSettings {
         max_plans: args.max_plans,
-        ..args.starting.settings(&args.listening)
+        ..args.starting.settings(&orb)
     };
     let format = args.format;
     let observe = move |event: &Event| incident(format, event);
@@ -195,4 +249,62 @@ fn bind(orb: &Orb, node: &str, manager: &NodeManagerRef) -> Result<(), Failed> {
         ))
     })?;
     Ok(names.register(orb, name_of(node), manager)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What processes get of a manager with these arguments.
+    fn inherited(own: &[&str]) -> Vec<String> {
+        let own: Vec<String> = own.iter().map(|&one| one.to_owned()).collect();
+        let mut options = Options::default();
+        assert!(options.take_args(own.clone()).unwrap().is_empty());
+        super::inherited(&options, &own)
+    }
+
+    #[test]
+    fn processes_listen_where_their_manager_does() {
+        let endpoints = |own: &str| inherited(&["-ORBListenEndpoints", own]).concat();
+        let expected = |endpoints: &str| format!("-ORBListenEndpoints={endpoints}");
+        assert_eq!(
+            endpoints("iiop://10.0.0.8:2811/portspan=3;iiop://[::1]:2811"),
+            expected("iiop://10.0.0.8:0;iiop://[::1]:0")
+        );
+        assert_eq!(endpoints("iiop://:2811"), expected("iiop://:0"));
+        assert_eq!(
+            endpoints("iiop://10.0.0.8:2811/allow=10.0.0.0/8"),
+            expected("iiop://10.0.0.8:0/allow=10.0.0.0/8")
+        );
+        // A manager without TCP does not make its processes listen on all interfaces.
+        assert_eq!(inherited(&[]), [expected("iiop://127.0.0.1:0")]);
+    }
+
+    #[test]
+    fn processes_get_the_rules_and_limits_of_their_manager() {
+        let own = [
+            "-ORBAccess",
+            "allow 10.0.0.0/8",
+            "-ORBInitRef",
+            "NameService=corbaloc::h/NameService",
+            "-ORBMaxMessage=5000",
+            "-ORBmaxconnections",
+            "7",
+        ];
+        let got = inherited(&own);
+        assert_eq!(
+            got[1..],
+            [
+                "-ORBAccess=allow 10.0.0.0/8",
+                "-ORBMaxMessage=5000",
+                "-ORBMaxConnections=7"
+            ]
+        );
+        // They win over what stands before them.
+        let mut options = Options::default();
+        let plan = ["-ORBAccess", "allow all", "-ORBMaxConnections=1000"].map(str::to_owned);
+        options.take_args(plan.into_iter().chain(got)).unwrap();
+        assert_eq!(options.access.to_string(), "allow 10.0.0.0/8");
+        assert_eq!(options.max_connections, 7);
+    }
 }

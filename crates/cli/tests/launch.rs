@@ -79,6 +79,43 @@ fn a_launch_that_fails_says_where_and_ends() {
 }
 
 #[test]
+fn processes_get_the_access_rules_of_their_node_after_the_arguments_of_the_plan() {
+    let plan = plan("access", "cockpit");
+    // An executable that prints its arguments.
+    let text = fs::read_to_string(&plan).unwrap();
+    fs::write(&plan, text.replace("/bin/false", "/bin/echo")).unwrap();
+    let resources = plan.with_extension("rt.toml");
+    fs::write(
+        &resources,
+        "document = \"ServerResources\"\n[cmdline]\narg = [\"-ORBAccess=allow all\"]\n",
+    )
+    .unwrap();
+    let output = run(&[
+        "deploy",
+        "launch",
+        plan.to_str().unwrap(),
+        "--rt",
+        resources.to_str().unwrap(),
+        "--local",
+        "--any-artifact",
+        "--listen",
+        "iiop://127.0.0.1:0/portspan=1",
+        "-ORBAccess",
+        "allow 127.0.0.0/8",
+    ]);
+    let printed = String::from_utf8(output.stdout).unwrap();
+    let why = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        printed.trim_end().ends_with(
+            "--process main -ORBAccess=allow all -ORBListenEndpoints=iiop://127.0.0.1:0 -ORBAccess=allow 127.0.0.0/8"
+        ),
+        "{printed}{why}"
+    );
+    fs::remove_file(plan).unwrap();
+    fs::remove_file(resources).unwrap();
+}
+
+#[test]
 fn managers_of_other_processes_are_found_and_answer() {
     let (_node, node) = serve(&["node", "serve", "--name", "cockpit", "--any-artifact"]);
     assert!(node.ends_with("/cockpit.NodeManager"), "{node}");

@@ -79,6 +79,18 @@ fn problem(what: impl fmt::Display) -> Problem {
     Problem(format!("error: {what}"))
 }
 
+/// Names of the arguments of a locality.
+pub(crate) const ARGUMENTS: [&str; 8] = [
+    "--activator",
+    "--locality",
+    "--node",
+    "--plan",
+    "--process",
+    "--references",
+    "--rt",
+    "--wait",
+];
+
 /// What the arguments say.
 #[derive(Default)]
 struct Arguments {

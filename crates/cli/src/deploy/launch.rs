@@ -171,7 +171,7 @@ fn run(args: &LaunchArgs, plan: &Plan, orb: &Orb) -> Done {
             if elsewhere.contains(node) {
                 continue;
             }
-            let settings = args.starting.settings(&args.serving.listening);
+            let settings = args.starting.settings(orb);
             let manager = NodeManager::start(orb.root_poa(), node, settings)?;
             local.insert(node.to_owned(), manager.reference().clone());
             managers.push(Arc::new(manager));

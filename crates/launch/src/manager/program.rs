@@ -6,6 +6,7 @@ use oxorb_deploy::plan::{Instance, Plan};
 
 use super::settings::{Artifacts, NodeSettings};
 use super::trouble::Trouble;
+use crate::process::ARGUMENTS;
 
 /// What a process of a plan executes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,7 +14,7 @@ pub(super) struct Program {
     pub(super) path: PathBuf,
     /// Arguments before those that say which process it is: a shared library that the executable loads.
     pub(super) before: Vec<String>,
-    /// Arguments of the manager and of the plan's real-time resources.
+    /// Arguments of the plan's real-time resources, and then of the manager: the later of two settings wins.
     pub(super) arguments: Vec<String>,
 }
 
@@ -44,8 +45,8 @@ impl Program {
             .artifacts
             .find(location)
             .map_err(|reason| Trouble::new(&instance.name, reason))?;
-        let mut arguments = settings.arguments.clone();
-        arguments.extend(command_line(part)?);
+        let mut arguments = command_line(part)?;
+        arguments.extend(settings.arguments.iter().cloned());
         if path.extension().is_none_or(|extension| extension != "so") {
             let before = Vec::new();
             return Ok(Program {
@@ -100,7 +101,39 @@ fn command_line(part: &Plan) -> Result<Vec<String>, Trouble> {
     let resources = crate::resources::resources_of(part)
         .map_err(|error| Trouble::new(part.label.clone().unwrap_or_default(), error.reason()))?;
     let line = resources.and_then(|resources| resources.cmdline);
-    Ok(line.map(|line| line.arg).unwrap_or_default())
+    let line = line.map(|line| line.arg).unwrap_or_default();
+    match check_arguments(&line) {
+        Ok(()) => Ok(line),
+        Err(reason) => Err(Trouble::new(part.label.clone().unwrap_or_default(), reason)),
+    }
+}
+
+/// Refuses arguments of a plan that would change those of the manager, which stand around them.
+fn check_arguments(line: &[String]) -> Result<(), String> {
+    let own = |argument: &&String| {
+        let name = argument
+            .split_once('=')
+            .map_or(argument.as_str(), |(name, _)| name);
+        ARGUMENTS.contains(&name)
+    };
+    if let Some(own) = line.iter().find(own) {
+        return Err(format!(
+            "its cmdline has {own:?}, which the node manager alone gives; take it out"
+        ));
+    }
+    // TAO's form of it has two values.
+    let lane = |name: &str| name.eq_ignore_ascii_case("-ORBLaneListenEndpoints");
+    let is_open = match line {
+        [.., name, lanes] if lane(name) => !lanes.contains(['=', ' ']),
+        [.., last] => last.starts_with("-ORB") && !last.contains('='),
+        [] => false,
+    };
+    match (is_open, line.last()) {
+        (true, Some(last)) => Err(format!(
+            "its cmdline ends with {last:?}, which would take the node manager's next argument as its value; write -ORBNAME=VALUE"
+        )),
+        _ => Ok(()),
+    }
 }
 
 impl Artifacts {
@@ -166,6 +199,43 @@ mod tests {
         let anywhere = Artifacts::Anywhere(folder.clone());
         assert!(anywhere.find("file:///bin/sh").is_ok());
         std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn arguments_of_a_plan_do_not_change_those_of_the_manager() {
+        let check = |line: &[&str]| {
+            let line: Vec<String> = line.iter().map(|&one| one.to_owned()).collect();
+            check_arguments(&line)
+        };
+        for line in [
+            &[][..],
+            &["-ORBAccess", "allow all"],
+            &["-ORBAccess=allow all"],
+            &["-ORBLaneListenEndpoints", "1:0", "iiop://h"],
+            &["-ORBLaneListenEndpoints", "1:0=iiop://h"],
+            &["--verbose"],
+        ] {
+            assert_eq!(check(line), Ok(()));
+        }
+        for line in [
+            &["-ORBSchedPolicy=SCHED_FIFO", "-ORBInitRef"][..],
+            &["-ORBLaneListenEndpoints", "1:0"],
+            &["-ORBLaneListenEndpoints"],
+        ] {
+            let refused = check(line).unwrap_err();
+            assert!(refused.contains("write -ORBNAME=VALUE"), "{refused}");
+        }
+        for line in [
+            &["--activator", "IOR:00"][..],
+            &["--plan=p", "x"],
+            &["x", "--wait"],
+        ] {
+            let refused = check(line).unwrap_err();
+            assert!(
+                refused.contains("the node manager alone gives"),
+                "{refused}"
+            );
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::time::Duration;
 pub struct NodeSettings {
     /// Executables that plans may name. Default: those below the working directory.
     pub artifacts: Artifacts,
-    /// Arguments of each process, before those of the plan. Default: none.
+    /// Arguments of each process, after those of the plan, so that they win where both give a setting. Default: none.
     pub arguments: Vec<String>,
     /// Program that runs a process of a shared library, and its arguments before the library, `--` and the arguments of a
     /// locality. Default: none, and shared libraries are refused. `oxorb node serve` has `oxorb deploy host`.

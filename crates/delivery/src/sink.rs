@@ -36,6 +36,8 @@ pub enum Outcome {
     Failed,
     /// None was taken; the same events are delivered again after this time. Counts as a failure.
     Retry(Duration),
+    /// The same, and no failure: the consumer will take them, but not yet.
+    Later(Duration),
     /// The consumer does not exist any more: it is released.
     Gone,
 }

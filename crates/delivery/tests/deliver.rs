@@ -435,6 +435,32 @@ fn events_that_are_to_be_retried_come_again_in_order() {
     }
 }
 
+/// It takes them all in the end, however often it does not yet.
+#[test]
+fn a_consumer_that_takes_events_later_has_not_failed() {
+    for plan in plans() {
+        let dispatcher = Dispatcher::start(plan).unwrap();
+        let count = AtomicU32::new(0);
+        let (sink, told) =
+            Recorder::answering(move |_| match count.fetch_add(1, Ordering::Relaxed) {
+                0..5 => Outcome::Later(Duration::from_millis(1)),
+                _ => Outcome::Delivered,
+            });
+        let qos = Qos {
+            failures: 2,
+            ..Qos::default()
+        };
+        let outlet = dispatcher.connect(sink, qos).unwrap();
+        (0..2).for_each(|event| {
+            outlet.offer(&event, &PLAIN);
+        });
+        assert_eq!(receive(&told, 7), [0, 0, 0, 0, 0, 0, 1]);
+        assert!(outlet.quiesce(LONG));
+        assert_eq!(outlet.counts().delivered, 2);
+        assert_eq!(dispatcher.outlets(), 1);
+    }
+}
+
 #[test]
 fn a_suspended_consumer_gets_later_what_its_queue_kept() {
     for plan in plans() {

@@ -348,9 +348,14 @@ impl<E> State<E> {
         self.one_more_failure()
     }
 
-    /// Puts the events of a failed delivery back until the moment given. Those that have no place
+    /// Puts the events of a delivery back until the moment given; `counts`: it failed. Those that have no place
     /// any more are left in the hand, and counted for the cause returned.
-    pub(super) fn retry(&mut self, hand: &mut Hand<E>, at: u64) -> (Cause, Option<u32>) {
+    pub(super) fn retry(
+        &mut self,
+        hand: &mut Hand<E>,
+        at: u64,
+        counts: bool,
+    ) -> (Cause, Option<u32>) {
         self.end(hand.events.len());
         if let Some(cause) = self.closed {
             self.counts.dropped[cause as usize] += hand.events.len() as u64;
@@ -373,7 +378,8 @@ impl<E> State<E> {
             }
         }
         hand.events.append(&mut superseded);
-        (Cause::Superseded, self.one_more_failure())
+        let too_many = counts.then(|| self.one_more_failure()).flatten();
+        (Cause::Superseded, too_many)
     }
 
     fn one_more_failure(&mut self) -> Option<u32> {

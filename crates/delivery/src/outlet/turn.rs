@@ -111,9 +111,10 @@ impl<E: Clone + Send + 'static> Shared<E> {
                 let gone = gone.then_some(Release::Gone);
                 gone.or(too_many.map(Release::Failures))
             }
-            Outcome::Retry(pause) => {
+            Outcome::Retry(pause) | Outcome::Later(pause) => {
                 let at = self.clock.now().saturating_add(nanoseconds(pause));
-                let (cause, too_many) = self.lock().retry(&mut hand, at);
+                let counts = matches!(outcome, Outcome::Retry(_));
+                let (cause, too_many) = self.lock().retry(&mut hand, at, counts);
                 self.report_all(cause, &mut hand);
                 self.lock().keep(hand);
                 too_many.map(Release::Failures)

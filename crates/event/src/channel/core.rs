@@ -189,10 +189,7 @@ impl Core {
                 core.release_consumer(number, why);
             }
         };
-        let sink = Arc::new(Queued {
-            target: Arc::clone(target),
-            release: Box::new(release),
-        });
+        let sink = Arc::new(Queued::new(Arc::clone(target), release));
         let follows = own.is_none();
         let dispatch = own.unwrap_or_else(|| self.choose(queues, qos));
         let queue = ConsumerQueue::connect(&queues.dispatcher, sink, dispatch, follows);

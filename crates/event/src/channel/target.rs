@@ -1,12 +1,12 @@
 //! Where the events of one consumer go, whichever thread brings them.
 
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use oxorb::{CompletionStatus, Histogram, Interface, SystemException, SystemExceptionKind, minor};
-use oxorb_delivery::{Outcome, Sink};
+use oxorb_delivery::{Outcome, Release, Sink};
 
 use super::encoded::Octets;
 use super::notice::Released;
@@ -100,7 +100,7 @@ impl Target {
             Err(why) if is_unread(&why) => Ok(Pushed::NotYet),
             Err(why) => {
                 self.count_failed(events);
-                self.failed(why).map(|()| Pushed::Failed)
+                self.failed(why).map(|()| Pushed::Failed(why))
             }
         }
     }
@@ -152,31 +152,65 @@ impl Target {
 pub(super) enum Pushed {
     Delivered,
     /// Counted.
-    Failed,
+    Failed(SystemException),
     /// The consumer has to read what it was sent before; nothing is counted.
     NotYet,
 }
 
-/// Pause of a queue whose consumer has to read first.
+/// First pause of a queue whose consumer has to read first; each that follows is twice as long.
 const PAUSE: Duration = Duration::from_millis(20);
+
+/// The longest of these.
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// A target behind a queue.
 pub(super) struct Queued {
-    pub(super) target: Arc<Target>,
+    target: Arc<Target>,
     /// Lets the consumer go.
-    pub(super) release: Box<dyn Fn(Released) + Send + Sync>,
+    release: Box<dyn Fn(Released) + Send + Sync>,
+    /// Pauses in a row.
+    pauses: AtomicU32,
+    /// Why the last delivery failed.
+    last: Mutex<SystemException>,
+}
+
+impl Queued {
+    pub(super) fn new(
+        target: Arc<Target>,
+        release: impl Fn(Released) + Send + Sync + 'static,
+    ) -> Queued {
+        Queued {
+            target,
+            release: Box::new(release),
+            pauses: AtomicU32::new(0),
+            last: Mutex::new(PANICKED),
+        }
+    }
+
+    /// Returns what becomes of a set that was not delivered; `None`: it was.
+    fn after(&self, pushed: Pushed) -> Option<Outcome> {
+        if pushed == Pushed::NotYet {
+            let before = self.pauses.fetch_add(1, Relaxed).min(16);
+            return Some(Outcome::Later((PAUSE * (1 << before)).min(LONGEST_PAUSE)));
+        }
+        self.pauses.store(0, Relaxed);
+        let Pushed::Failed(why) = pushed else {
+            return None;
+        };
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = why;
+        Some(Outcome::Failed)
+    }
 }
 
 impl Sink<Arc<Set>> for Queued {
     fn deliver(&self, sets: &[Arc<Set>]) -> Outcome {
         for set in sets {
-            match self
+            let pushed = self
                 .target
-                .push(&set.events, None, &set.octets, set.arrived)
-            {
-                Ok(Pushed::Delivered) => {}
-                Ok(Pushed::Failed) => return Outcome::Failed,
-                Ok(Pushed::NotYet) => return Outcome::Retry(PAUSE),
+                .push(&set.events, None, &set.octets, set.arrived);
+            match pushed.map(|pushed| self.after(pushed)) {
+                Ok(None) => {}
+                Ok(Some(outcome)) => return outcome,
                 Err(why) => {
                     (self.release)(why);
                     return Outcome::Gone;
@@ -184,6 +218,16 @@ impl Sink<Arc<Set>> for Queued {
             }
         }
         Outcome::Delivered
+    }
+
+    fn released(&self, why: Release) {
+        (self.release)(match why {
+            Release::Failures(count) => {
+                let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+                Released::Failures(count, *last)
+            }
+            _ => Released::Gone,
+        });
     }
 }
 
@@ -200,3 +244,31 @@ fn is_unread(why: &SystemException) -> bool {
 /// What a local consumer that panics counts as.
 const PANICKED: SystemException =
     SystemException::unknown(minor::unknown::SERVANT_PANICKED, CompletionStatus::Maybe);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Nobody;
+
+    impl PushConsumer for Nobody {
+        fn push(&self, _: &[Event]) {}
+
+        fn disconnect_push_consumer(&self) -> oxorb::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn pauses_of_a_consumer_that_has_to_read_first_double_up_to_a_second() {
+        let consumer = Consumer::Local(Arc::new(Nobody));
+        let target = Target::new(consumer, &ChannelOptions::default());
+        let queued = Queued::new(Arc::new(target), |_| {});
+        let later = |milliseconds| Some(Outcome::Later(Duration::from_millis(milliseconds)));
+        for milliseconds in [20, 40, 80, 160, 320, 640, 1000, 1000] {
+            assert_eq!(queued.after(Pushed::NotYet), later(milliseconds));
+        }
+        assert_eq!(queued.after(Pushed::Delivered), None);
+        assert_eq!(queued.after(Pushed::NotYet), later(20));
+    }
+}

@@ -6,11 +6,12 @@ use std::thread;
 use std::time::Duration;
 
 use oxorb::{Interface as _, Orb};
+use oxorb_event::delivery::{Plan, Qos};
 use oxorb_event::rtec_event_channel_admin::{ConsumerQos, Observer, SupplierQos};
 use oxorb_event::rtec_event_comm::{Event, PushConsumer};
 use oxorb_event::{
-    Channel as _, ChannelOptions, ConnectError, EventChannel, Filter, FilterErrorKind, Limits,
-    RemoteChannel, Served, Subscriber, TimeoutKind, event_type,
+    Channel as _, ChannelOptions, ConnectError, Control, EventChannel, Filter, FilterErrorKind,
+    Limits, RemoteChannel, Served, Subscriber, TimeoutKind, event_type,
 };
 
 use crate::{Record, asks, event, publishes};
@@ -110,6 +111,49 @@ fn a_consumer_that_is_let_go_learns_of_it() {
     while consumer.is_connected() {
         supplier.push(&[event(17, 1, 0)]).unwrap();
     }
+    assert_eq!(record.disconnects(), 1);
+}
+
+/// The queue's limit lets it go before the channel's does: nobody stays connected whose queue takes nothing.
+#[test]
+fn a_consumer_that_its_queue_lets_go_learns_of_it() {
+    struct Panics(Arc<Record>);
+    impl PushConsumer for Panics {
+        fn push(&self, _: &[Event]) {
+            panic!("a consumer's own affair");
+        }
+        fn disconnect_push_consumer(&self) -> oxorb::Result<()> {
+            self.0.disconnect_push_consumer()
+        }
+    }
+    let options = ChannelOptions {
+        control: Control {
+            failures: u32::MAX,
+            ..Control::default()
+        },
+        ..ChannelOptions::default()
+    };
+    let queue = Qos {
+        failures: 2,
+        ..Qos::default()
+    };
+    let channel = EventChannel::queued(options, Plan::pool(1), queue).unwrap();
+    let (told, notices) = mpsc::channel();
+    let told = std::sync::Mutex::new(told);
+    channel.log(move |notice| drop(told.lock().unwrap().send(notice.to_string())));
+    let record = Record::new();
+    let panics = Arc::new(Panics(record.clone()));
+    let consumer = channel
+        .connect_consumer(panics, &asks(&Filter::ALL))
+        .unwrap();
+    let supplier = channel
+        .connect_supplier(None, &publishes([(17, 1)]))
+        .unwrap();
+    supplier.push(&[event(17, 1, 0)]).unwrap();
+    supplier.push(&[event(17, 1, 1)]).unwrap();
+    let notice = notices.recv_timeout(Duration::from_secs(30)).unwrap();
+    assert!(notice.contains("after 2 failures in a row"), "{notice}");
+    assert!(!consumer.is_connected());
     assert_eq!(record.disconnects(), 1);
 }
 

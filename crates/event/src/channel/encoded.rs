@@ -146,9 +146,10 @@ impl Octets {
             let mut buffer = BUFFER.try_with(Cell::take).unwrap_or_default();
             buffer.clear();
             buffer.extend_from_slice(received);
+            let used = buffer.len();
             Ok(Marshalled {
-                used: buffer.len(),
-                buffer,
+                used,
+                buffer: shrunk(buffer, used),
                 dialect: None,
             })
         });
@@ -199,20 +200,40 @@ fn marshal(events: &[Event], dialect: Dialect) -> CdrResult<Marshalled> {
     e.sequence(events, None)?;
     let encoded = e.finish();
     let used = encoded.len();
-    let mut buffer = encoded.into_buffer();
-    // A large event's buffer does not stay with the small ones that are kept for later.
+    Ok(Marshalled {
+        used,
+        buffer: shrunk(encoded.into_buffer(), used),
+        dialect: (!events.iter().all(is_textless)).then_some(dialect),
+    })
+}
+
+/// A large event's buffer does not stay with the small ones that are kept for later.
+fn shrunk(mut buffer: Vec<u8>, used: usize) -> Vec<u8> {
     if buffer.capacity() > SPARE + 2 * used {
         buffer.truncate(used);
         buffer.shrink_to_fit();
     }
-    Ok(Marshalled {
-        used,
-        buffer,
-        dialect: (!events.iter().all(is_textless)).then_some(dialect),
-    })
+    buffer
 }
 
 /// Whether the `any` of an event is empty: what it holds may depend on code sets, and on the ORB that reads it.
 pub(crate) fn is_textless(event: &Event) -> bool {
     event.data.any_value.type_code().kind() == TcKind::Null
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn octets_that_were_received_do_not_keep_a_large_buffer() {
+        BUFFER.with(|kept| kept.set(Vec::with_capacity(KEPT_OCTETS)));
+        let octets = Octets::default();
+        octets.take_over(&[1; 100]);
+        let Some(Ok(taken)) = octets.usual.get() else {
+            panic!("nothing was taken over");
+        };
+        assert_eq!(taken.buffer, [1; 100]);
+        assert!(taken.buffer.capacity() <= SPARE + 200);
+    }
 }

@@ -9,8 +9,8 @@ use oxorb::{Any, CompletionStatus, SystemException, minor};
 
 use crate::rtec_event_comm::{Event, PushConsumer};
 use crate::{
-    ConnectError, ConsumerDispatch, EventChannel, Filter, SupplierConnection, asks_for, event_type,
-    publishes,
+    ConnectError, ConsumerDispatch, EventChannel, Filter, PushError, SupplierConnection, asks_for,
+    event_type, publishes,
 };
 
 /// Carries the events of a container's sources through a channel: each source is a supplier with a source id of its own,
@@ -94,7 +94,7 @@ impl CarriedSource for Source {
         carried.header.ttl = 1;
         carried.data.any_value = event;
         let pushed = self.supplier.push(std::slice::from_ref(&carried));
-        pushed.map_err(|_| NOT_CONNECTED)
+        pushed.map_err(not_pushed)
     }
 
     fn connect(
@@ -133,6 +133,16 @@ impl PushConsumer for Consumer {
 const NOT_CONNECTED: SystemException =
     SystemException::bad_inv_order(minor::bad_inv_order::NOT_CONNECTED, CompletionStatus::No);
 
+/// The exception that a component gets whose event the channel does not take.
+fn not_pushed(error: PushError) -> SystemException {
+    match error {
+        PushError::NotConnected => NOT_CONNECTED,
+        PushError::Events(_) | PushError::Octets(_) | PushError::Rate(_) => {
+            SystemException::imp_limit(minor::imp_limit::EVENT_PUSH, CompletionStatus::No)
+        }
+    }
+}
+
 /// The exception that a client gets whose consumer the channel does not take.
 fn refused(error: ConnectError) -> SystemException {
     match error {
@@ -140,5 +150,41 @@ fn refused(error: ConnectError) -> SystemException {
             SystemException::imp_limit(minor::imp_limit::EVENT_PROXIES, CompletionStatus::No)
         }
         _ => NOT_CONNECTED,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use oxorb::SystemExceptionKind;
+
+    use super::*;
+    use crate::{ChannelOptions, Limits};
+
+    #[test]
+    fn an_event_beyond_a_limit_is_told_from_a_connection_that_ended() {
+        let push = |limits: Limits, over: bool| {
+            let channel = EventChannel::new(ChannelOptions {
+                limits,
+                ..ChannelOptions::default()
+            });
+            let source = ComponentEvents::new(&channel, 1).open("gps.position");
+            if over {
+                channel.destroy();
+            }
+            let pushed = source.unwrap().push(Any::new("north".to_owned()));
+            pushed.map_err(|exception| (exception.kind, exception.minor))
+        };
+        let limit = SystemExceptionKind::ImpLimit;
+        let limit = Err((limit, minor::imp_limit::EVENT_PUSH));
+        let few = Limits {
+            events: 0,
+            ..Limits::default()
+        };
+        assert_eq!(push(Limits::default(), false), Ok(()));
+        assert_eq!(push(few, false), limit);
+        let large = not_pushed(PushError::Octets(1));
+        assert_eq!(Err((large.kind, large.minor)), limit);
+        let ended = Err((NOT_CONNECTED.kind, NOT_CONNECTED.minor));
+        assert_eq!(push(Limits::default(), true), ended);
     }
 }

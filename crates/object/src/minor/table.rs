@@ -81,6 +81,7 @@ minors! {
         OXORB 18 EVENT_PULLS: "as many pulls wait for an event as the event service lets wait", "use try_pull, or raise Limits::blocked_pulls of the service";
         OXORB 19 EVENT_CALLBACKS: "the event service holds as many callbacks as it may", "unregister unused ones, or raise Limits::callbacks of the service";
         OXORB 20 EVENT_STORE: "the event service keeps as many octets of persistent events as it may", "let consumers that are connected for good take their events or disconnect, or raise Limits::stored_octets of the service";
+        OXORB 21 EVENT_PUSH: "the event is larger than the event channel takes in one push, or beyond its supplier's rate", "push less at a time or more slowly, or raise Limits::events or Limits::octets of the channel";
         OXORB 7 SCHEDULED: "the scheduling service holds as many operations or dependencies as it may", "raise --max-operations or --max-dependencies of the service";
     }
     PersistStore persist_store {

@@ -1,5 +1,6 @@
 //! Threads that do something from time to time: ask peers whether they still are, or for another schedule.
 
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
@@ -16,19 +17,24 @@ pub(super) struct Rounds {
 
 impl Rounds {
     /// Begins the rounds, once: `round` is called after each period until it returns `false`.
+    ///
+    /// # Errors
+    /// The system refuses the thread. Failed pushes still find dead consumers, and who connects again gets its lane; the next
+    /// call tries again.
     pub(super) fn begin(
         self: &Arc<Self>,
         thread: &str,
         period: Duration,
         round: impl Fn() -> bool + Send + 'static,
-    ) {
+    ) -> io::Result<()> {
         if self.runs.swap(true, Ordering::AcqRel) {
-            return;
+            return Ok(());
         }
         let rounds = Arc::clone(self);
         let run = move || while rounds.wait(period) && round() {};
-        // Without the thread, failed pushes still find dead consumers, and who connects again gets its lane.
-        let _ = thread::Builder::new().name(thread.into()).spawn(run);
+        let begun = thread::Builder::new().name(thread.into()).spawn(run);
+        self.runs.store(begun.is_ok(), Ordering::Release);
+        begun.map(drop)
     }
 
     /// Ends the rounds, after the one that runs.

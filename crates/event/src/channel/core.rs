@@ -1,6 +1,7 @@
 //! What all parts of a channel share: its members, and what changes with them.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::thread;
@@ -273,7 +274,10 @@ impl Core {
                     .map(|core| core.follow_schedule().ok())
                     .is_some()
             };
-            self.looks.begin("event-schedule", period, look);
+            self.begun(
+                "event-schedule",
+                self.looks.begin("event-schedule", period, look),
+            );
         }
     }
 
@@ -465,7 +469,10 @@ impl Core {
         if let Some(period) = self.options.control.period {
             let weak = Arc::downgrade(self);
             let ask = move || weak.upgrade().map(|core| core.ask_all()).is_some();
-            self.rounds.begin("event-control", period, ask);
+            self.begun(
+                "event-control",
+                self.rounds.begin("event-control", period, ask),
+            );
         }
     }
 
@@ -479,15 +486,16 @@ impl Core {
                     .is_some()
             };
             let period = (idle / 4).max(LEAST_LOOK);
-            self.silences.begin("event-silence", period, look);
+            self.begun(
+                "event-silence",
+                self.silences.begin("event-silence", period, look),
+            );
         }
     }
 
     fn release_silent(&self, idle: Duration) {
         for proxy in self.supplier_proxies() {
-            if proxy.silence().is_some_and(|silence| silence >= idle) {
-                proxy.release(Released::Silent(idle));
-            }
+            proxy.release_silent(idle);
         }
     }
 
@@ -534,6 +542,13 @@ impl Core {
 
     pub(super) fn forget_supplier(&self, number: u64) {
         self.lock().suppliers.remove(&number);
+    }
+
+    /// Notes that a thread could not begin.
+    fn begun(&self, thread: &'static str, begun: io::Result<()>) {
+        if let Err(why) = begun {
+            self.note(&Notice::NoThread(thread, why.to_string()));
+        }
     }
 
     pub(crate) fn note(&self, notice: &Notice) {

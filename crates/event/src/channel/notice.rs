@@ -14,6 +14,9 @@ pub enum Notice {
     FilterRefused(u64, FilterError),
     /// The scheduling service did not take what connecting told it; the peer is connected all the same.
     NotScheduled(u64, SchedulingError),
+    /// The system refuses the thread of this name, for this reason: what it looks for from time to time is not found, unless
+    /// a later connection begins it.
+    NoThread(&'static str, String),
     /// A peer was let go.
     Released {
         /// Consumer or supplier.
@@ -53,6 +56,9 @@ impl fmt::Display for Notice {
             }
             Notice::NotScheduled(number, why) => {
                 write!(f, "connection {number} is not scheduled: {why}")
+            }
+            Notice::NoThread(name, why) => {
+                write!(f, "the system refuses the thread {name}: {why}")
             }
             Notice::Released { side, number, why } => {
                 let side = match side {

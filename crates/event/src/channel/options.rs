@@ -45,7 +45,8 @@ pub struct ChannelOptions {
     pub control: Control,
     /// Time without a push after which a supplier elsewhere that connected with nil is let go: nobody can ask whether it still
     /// is. Default `None`: such a supplier keeps its proxy until it disconnects, and [`Limits::suppliers`] bounds how many do.
-    /// A supplier that is let go gets OBJECT_NOT_EXIST when it asks; its oneways are lost. Found up to a quarter later.
+    /// A supplier that is let go gets OBJECT_NOT_EXIST when it asks; its oneways are lost. Found up to half
+    /// of that time later: two looks, a quarter apart.
     pub supplier_idle: Option<Duration>,
     /// Time between two looks of a [queued](crate::EventChannel::queued) channel whether its scheduling service has another
     /// schedule ([`EventChannel::schedule_with`](crate::EventChannel::schedule_with)). Default 1 s; `None`: never, and lanes

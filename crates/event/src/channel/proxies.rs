@@ -246,10 +246,22 @@ impl SupplierProxy {
         Ok(())
     }
 
-    /// Returns how long a supplier that nobody can ask has pushed nothing.
-    pub(super) fn silence(&self) -> Option<Duration> {
-        let supplier = self.connected()?;
-        supplier.silence(self.counts.events.load(Relaxed), Instant::now())
+    /// Lets a supplier go that nobody can ask, if it has pushed nothing for the time given.
+    pub(super) fn release_silent(&self, idle: Duration) {
+        let events = || self.counts.events.load(Relaxed);
+        let (heard, supplier) = (events(), self.connected());
+        let Some(supplier) = supplier else {
+            return;
+        };
+        let silence = supplier.silence(heard, Instant::now());
+        if silence.is_none_or(|silence| silence < idle) {
+            return;
+        }
+        // Another one may have connected here meanwhile, or this one pushed.
+        let still =
+            |pushing: &Pushing| Arc::ptr_eq(&pushing.supplier, &supplier) && events() == heard;
+        let ended = self.close_if(still);
+        self.ended(ended, Released::Silent(idle));
     }
 
     /// Gives each event to all consumers whose filters let it pass, in this thread.
@@ -356,7 +368,13 @@ impl SupplierProxy {
 
     /// Lets a supplier go that is dead.
     pub(super) fn release(&self, why: Released) {
-        if self.end() {
+        let ended = self.close();
+        self.ended(ended, why);
+    }
+
+    /// Tells who concerned themselves with a supplier that was let go.
+    fn ended(&self, supplier: Option<Arc<Supplying>>, why: Released) {
+        if self.left(supplier) {
             self.core.note(&Notice::Released {
                 side: Side::Supplier,
                 number: self.number,
@@ -369,16 +387,35 @@ impl SupplierProxy {
     pub(crate) fn end(&self) -> bool {
         self.core.forget_supplier(self.number);
         let ended = self.close();
-        if let Some(supplier) = &ended {
-            self.core.unschedule_supplier(&supplier.qos);
-            self.core.suppliers_changed(supplier.qos.is_gateway);
-        }
-        ended.is_some()
+        self.left(ended)
+    }
+
+    /// Forgets a supplier whose connection has ended; `false`: there is none.
+    fn left(&self, ended: Option<Arc<Supplying>>) -> bool {
+        let Some(supplier) = ended else {
+            return false;
+        };
+        self.core.forget_supplier(self.number);
+        self.core.unschedule_supplier(&supplier.qos);
+        self.core.suppliers_changed(supplier.qos.is_gateway);
+        true
     }
 
     /// Returns the supplier that was connected, which can push no more.
     pub(super) fn close(&self) -> Option<Arc<Supplying>> {
-        let before = std::mem::replace(&mut *lock(&self.state), State::Ended);
+        self.close_if(|_| true)
+    }
+
+    /// The same, where one is connected only if it `may` be.
+    fn close_if(&self, may: impl FnOnce(&Pushing) -> bool) -> Option<Arc<Supplying>> {
+        let mut state = lock(&self.state);
+        if let State::Connected(pushing) = &*state
+            && !may(pushing)
+        {
+            return None;
+        }
+        let before = std::mem::replace(&mut *state, State::Ended);
+        drop(state);
         if let Some(at_end) = lock(&self.at_end).take() {
             at_end();
         }

@@ -71,11 +71,14 @@ pub enum Incident {
     /// Serving a connection needs what the system refused: a thread, a descriptor, or to be told of its octets. It was turned
     /// away.
     NotServed,
+    /// A server did not read within `StallTimeout` what it was sent before a request that was cut off
+    /// (`OrderedReconnect`); its connection was closed, and what follows may overtake that.
+    OrderLost,
 }
 
 impl Incident {
     /// All of them, in the order they are counted.
-    pub const ALL: [Incident; 26] = [
+    pub const ALL: [Incident; 27] = [
         Incident::AccessDenied,
         Incident::TooManyConnections,
         Incident::TooManyFromClient,
@@ -102,6 +105,7 @@ impl Incident {
         Incident::RepliesNotTaken,
         Incident::PagesRefused,
         Incident::NotServed,
+        Incident::OrderLost,
     ];
 
     /// Urgency of its line in the log.
@@ -125,6 +129,7 @@ impl Incident {
             | Incident::PersistentOnAnyPort
             | Incident::BufferFull
             | Incident::MemoryNotLocked
+            | Incident::OrderLost
             | Incident::Overrun => LogLevel::Warn,
             Incident::Purged
             | Incident::BidirectionalRefused
@@ -179,6 +184,10 @@ impl Incident {
             Incident::NotServed => {
                 "the system refuses what serving the connection needs (threads, or descriptors: ulimit -u and -n; more than four lanes \
                  that borrow from each other), and it was turned away"
+            }
+            Incident::OrderLost => {
+                "the server did not read in time what was sent before a request that was cut off; that connection was closed, and \
+                 what follows may overtake it (-ORBStallTimeout, -ORBOrderedReconnect)"
             }
             Incident::Cancelled => "a request was cancelled before it ran",
             Incident::AcceptPaused => "no further connection can be accepted for the moment",

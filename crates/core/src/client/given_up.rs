@@ -2,23 +2,43 @@
 
 use std::io::ErrorKind;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use oxorb_transport::Link;
 
+use crate::clock;
 use crate::lock::Mutex;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 
-/// A connection on which a request was cut off, until its server has read it to the end and closed it. Oneways before the
-/// one that was cut off may wait there for their server: others that went over another connection would overtake them.
+/// Connections on which a request was cut off, until their server has read them to the end and closed them, or its time is
+/// over. Oneways before the one that was cut off may wait there for their server: others that went over another connection
+/// would overtake them. Usually there is one, and more only if two threads opened connections at the same time.
 #[derive(Default)]
 pub(super) struct GivenUp {
-    link: Mutex<Option<Arc<dyn Link>>>,
+    kept: Mutex<Vec<Kept>>,
     /// Callers that wait for an answer, one of whom may read.
     waiting: AtomicUsize,
 }
 
+struct Kept {
+    link: Arc<dyn Link>,
+    since: Instant,
+}
+
+/// What became of the connections before.
+#[derive(Default)]
+pub(super) struct Before {
+    /// Some still wait for their server.
+    pub(super) unread: bool,
+    /// Peers that did not read in time: these connections were closed, and the order is lost.
+    pub(super) overdue: Vec<String>,
+}
+
 /// One of the callers that wait.
 pub(super) struct Waits<'g>(&'g GivenUp);
+
+/// Most connections that are kept. For one more the oldest is closed.
+const MOST: usize = 8;
 
 /// Octets of late replies that one look takes.
 const LOOK: usize = 64 << 10;
@@ -27,10 +47,16 @@ impl GivenUp {
     /// Ends a connection for writing, and remembers it; `fail` ends its calls. From then on no caller begins to read it.
     pub(super) fn keep(&self, link: &Arc<dyn Link>, fail: impl FnOnce()) {
         // Held until it is remembered: whoever finds the connection of no use looks here next.
-        let mut kept = self.link.lock().expect(UNPOISONED);
+        let mut kept = self.kept.lock().expect(UNPOISONED);
         fail();
         link.close_write();
-        *kept = Some(Arc::clone(link));
+        if kept.len() == MOST {
+            kept.remove(0).link.close();
+        }
+        kept.push(Kept {
+            link: Arc::clone(link),
+            since: clock::now(),
+        });
     }
 
     /// Notes that a caller waits for its answer.
@@ -39,23 +65,28 @@ impl GivenUp {
         Waits(self)
     }
 
-    /// Whether the server has read everything and closed the connection, or is gone. A few system calls at most while there
-    /// is such a connection.
-    pub(super) fn was_read(&self) -> bool {
-        let mut kept = self.link.lock().expect(UNPOISONED);
-        let Some(link) = &*kept else {
-            return true;
-        };
+    /// Looks whether the server has read everything and closed the connections, or is gone. One that has waited for `limit`
+    /// is closed. A few system calls at most while there is such a connection.
+    pub(super) fn look(&self, limit: Duration) -> Before {
+        let mut kept = self.kept.lock().expect(UNPOISONED);
         // Two that read would each have a part of a reply.
-        if self.waiting.load(Ordering::SeqCst) > 0 {
-            return false;
+        let may_read = self.waiting.load(Ordering::SeqCst) == 0;
+        let mut overdue = Vec::new();
+        kept.retain(|one| {
+            let ended = may_read && has_ended(&*one.link);
+            let late = !ended && clock::since(one.since) >= limit;
+            if late {
+                overdue.push(one.link.peer());
+            }
+            if ended || late {
+                one.link.close();
+            }
+            !ended && !late
+        });
+        Before {
+            unread: !kept.is_empty(),
+            overdue,
         }
-        let ended = has_ended(&**link);
-        if ended {
-            link.close();
-            *kept = None;
-        }
-        ended
     }
 }
 
@@ -80,3 +111,65 @@ fn has_ended(link: &dyn Link) -> bool {
 }
 
 const UNPOISONED: &str = "no panic while the lock is held";
+
+#[cfg(test)]
+mod tests {
+    use std::io::IoSlice;
+
+    use oxorb_transport::Transport;
+    use oxorb_transport::tcp::{Place, Tcp};
+
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    /// Both ends of a connection.
+    fn connection() -> (Arc<dyn Link>, Arc<dyn Link>) {
+        let acceptor = Tcp.listen(&Place::new("127.0.0.1", 0).into()).unwrap();
+        let address = Tcp.own_address(acceptor.endpoint());
+        let ours = oxorb_transport::connect(&Tcp, &address, LONG).unwrap();
+        (ours.into(), acceptor.accept().unwrap().into())
+    }
+
+    #[test]
+    fn none_of_several_connections_is_forgotten_before_it_was_read() {
+        let (given_up, ends) = (GivenUp::default(), [connection(), connection()]);
+        for (ours, _) in &ends {
+            given_up.keep(ours, || {});
+        }
+        assert!(given_up.look(LONG).unread);
+        ends[1].1.close();
+        assert!(given_up.look(LONG).unread);
+        ends[0].1.close();
+        while given_up.look(LONG).unread {
+            std::thread::yield_now();
+        }
+        assert_eq!(given_up.kept.lock().unwrap().len(), 0);
+    }
+
+    #[test]
+    fn a_connection_that_nobody_reads_is_closed_when_its_time_is_over() {
+        let given_up = GivenUp::default();
+        let (ours, theirs) = connection();
+        given_up.keep(&ours, || {});
+        let waits = given_up.waits();
+        let before = given_up.look(Duration::ZERO);
+        assert!(!before.unread);
+        assert_eq!(before.overdue, [ours.peer()]);
+        drop(waits);
+        assert!(given_up.look(Duration::ZERO).overdue.is_empty());
+        assert!(ours.write(&mut [IoSlice::new(b"GIOP")]).is_err());
+        theirs.close();
+    }
+
+    #[test]
+    fn no_more_than_a_few_connections_are_kept() {
+        let given_up = GivenUp::default();
+        let ends: Vec<_> = (0..=MOST).map(|_| connection()).collect();
+        for (ours, _) in &ends {
+            given_up.keep(ours, || {});
+        }
+        assert_eq!(given_up.kept.lock().unwrap().len(), MOST);
+        assert!(ends[0].0.is_dead());
+    }
+}

@@ -11,14 +11,15 @@ use std::time::{Duration, Instant};
 use oxorb_giop::{Inbox, RequestIds};
 use oxorb_object::SystemException;
 
-use super::Timing;
 use super::level::Level;
 use super::multiplexed::{Multiplexed, sleep};
 use super::replies::{Outcome, Replies, Turn};
 use super::selection::{self, Selection};
+use super::{Peer, Timing};
 use crate::clock;
 use crate::conn::{Ended, Event, Receiver, Wait};
 use crate::failure::Attempt;
+use crate::incident::Incident;
 use crate::route::RouteProfile;
 use crate::sync::atomic::Ordering;
 use crate::{Options, raise};
@@ -33,6 +34,7 @@ const TICK: Duration = Duration::from_secs(1);
 impl Multiplexed {
     /// Returns the connection to the server of a profile that its callers read in turn, opened if need be.
     pub(super) fn led(
+        orb: &crate::shared::Shared,
         profile: &RouteProfile,
         selection: Option<&Selection>,
         timing: Timing,
@@ -47,12 +49,14 @@ impl Multiplexed {
             return Ok(open);
         }
         let ordered = peer.options().ordered_reconnect;
-        if ordered && !shared.given_up.was_read() {
-            attempts.push(Attempt {
-                endpoint: peer.to_string(),
-                what: UNREAD.to_owned(),
-            });
-            return Err(raise::EARLIER_UNREAD);
+        if ordered {
+            let before = shared.given_up.look(peer.options().stall_timeout);
+            for late in before.overdue {
+                orb.note(Incident::OrderLost, || late, String::new);
+            }
+            if before.unread {
+                return Err(unread(peer, attempts));
+            }
         }
         // Connecting may take long: nobody else shall wait for it.
         let link = peer.connect(timing, attempts)?;
@@ -61,6 +65,11 @@ impl Multiplexed {
         if let Some(open) = current.usable() {
             link.close();
             return Ok(open);
+        }
+        // One that was opened meanwhile may have been cut off since. Its time is looked at by the next call.
+        if ordered && shared.given_up.look(Duration::MAX).unread {
+            link.close();
+            return Err(unread(peer, attempts));
         }
         let inbox = Box::new(peer.inbox());
         let mut opened = Multiplexed::new(Arc::downgrade(peer), link, RequestIds::OF_OPENER);
@@ -170,6 +179,15 @@ impl Multiplexed {
         }
         Ok(None)
     }
+}
+
+/// Notes that requests on a connection before may have no reader yet.
+fn unread(peer: &Peer, attempts: &mut Vec<Attempt>) -> SystemException {
+    attempts.push(Attempt {
+        endpoint: peer.to_string(),
+        what: UNREAD.to_owned(),
+    });
+    raise::EARLIER_UNREAD
 }
 
 /// Returns the time of the monotonic clock, in nanoseconds.

@@ -2,12 +2,13 @@
 
 use std::iter;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use oxorb_object::{CommunicationClass, PriorityBand};
 use oxorb_rt::Priority;
 
 use super::current::Current;
-use super::given_up::GivenUp;
+use super::given_up::{Before, GivenUp};
 use super::oneways::Buffer;
 use super::selection::Selection;
 use crate::rt::thread_priority;
@@ -109,6 +110,17 @@ impl Levels {
     /// Iterates over the buffers of oneways that there are.
     pub(super) fn buffers(&self) -> impl Iterator<Item = &Arc<Buffer>> {
         self.all().filter_map(|shared| shared.buffer.get())
+    }
+
+    /// Looks at the connections before those of all levels ([`GivenUp::look`]).
+    pub(super) fn look_before(&self, limit: Duration) -> Before {
+        let mut all = Before::default();
+        for shared in self.all() {
+            let before = shared.given_up.look(limit);
+            all.unread |= before.unread;
+            all.overdue.extend(before.overdue);
+        }
+        all
     }
 
     fn all(&self) -> impl Iterator<Item = &Shared> {

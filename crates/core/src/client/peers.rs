@@ -8,6 +8,7 @@ use oxorb_transport::Address;
 
 use super::side::UNPOISONED;
 use super::{ClientSide, Multiplexed, Peer};
+use crate::incident::Incident;
 use crate::protocol::Protocol;
 use crate::shared::Shared;
 
@@ -33,12 +34,22 @@ impl Peers {
         self.0.values().flatten().map(|known| &known.peer)
     }
 
-    /// Forgets peers that nobody uses.
-    fn purge(&mut self) {
+    /// Forgets peers that nobody uses, and that have read everything. Returns those that did not in their time.
+    fn purge(&mut self) -> Vec<String> {
+        let mut overdue = Vec::new();
+        let mut is_used = |peer: &Arc<Peer>| {
+            if Arc::strong_count(peer) > 1 || peer.is_called_back() {
+                return true;
+            }
+            let before = peer.shared.look_before(peer.options().stall_timeout);
+            overdue.extend(before.overdue);
+            before.unread
+        };
         self.0.retain(|_, known| {
-            known.retain(|known| Arc::strong_count(&known.peer) > 1 || known.peer.is_called_back());
+            known.retain(|known| is_used(&known.peer));
             !known.is_empty()
         });
+        overdue
     }
 }
 
@@ -51,10 +62,11 @@ impl ClientSide {
         address: &Address,
         code_sets: Option<CodeSetContext>,
     ) -> Arc<Peer> {
+        let mut overdue = Vec::new();
         let mut peers = self.peers.lock().expect(UNPOISONED);
         // A server that calls back ever new clients must not remember them all.
         if peers.0.len() >= MANY_PEERS && peers.0.len().is_power_of_two() {
-            peers.purge();
+            overdue = peers.purge();
         }
         let known = peers.0.entry(address.clone()).or_default();
         let same = |known: &&Known| Arc::ptr_eq(known.peer.protocol(), protocol);
@@ -83,6 +95,10 @@ impl ClientSide {
                 peer
             }
         };
+        drop(peers);
+        for late in overdue {
+            shared.note(Incident::OrderLost, || late, String::new);
+        }
         if shared.is_closing() {
             peer.close();
         }

@@ -149,7 +149,7 @@ fn find(
     let offers = orb.offers_bidirectional() && peer.may_call_back();
     match peer.options().client_connections {
         ClientConnections::LeaderFollowers if !offers => {
-            return Multiplexed::led(profile, selection, timing, attempts).map(Some);
+            return Multiplexed::led(orb.shared(), profile, selection, timing, attempts).map(Some);
         }
         ClientConnections::Multiplexed | ClientConnections::LeaderFollowers => {
             return Multiplexed::of(orb.both_ends(), profile, selection, timing, attempts)

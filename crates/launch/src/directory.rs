@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use oxorb_core::{Interface, ObjectRef, Orb};
@@ -21,7 +21,8 @@ const ANSWER: Duration = Duration::from_secs(2);
 /// A directory with a file for each port that provides for another process: `INSTANCE.PORT.ior`.
 pub(crate) struct Directory {
     path: PathBuf,
-    written: Vec<PathBuf>,
+    /// Files and their texts.
+    written: Vec<(PathBuf, String)>,
     /// What is known of other processes' ports.
     known: HashMap<Port, Known>,
 }
@@ -48,17 +49,17 @@ impl Directory {
         fs::create_dir_all(&self.path)?;
         for one in provided {
             let file = self.file(&one.instance, &one.port);
-            whole_file::write(&file, &one.reference.to_ior())?;
-            self.written.push(file);
+            let ior = one.reference.to_ior();
+            whole_file::write(&file, &ior)?;
+            self.written.push((file, ior));
         }
         Ok(())
     }
 
-    /// Takes the references away that this process has written.
+    /// Takes the references away that this process has written, unless another process has written them anew.
     pub(crate) fn withdraw(&mut self) {
-        for file in self.written.drain(..) {
-            // Somebody may have taken it away.
-            let _ = fs::remove_file(file);
+        for (file, ior) in self.written.drain(..) {
+            whole_file::remove(file, &ior);
         }
     }
 
@@ -67,7 +68,7 @@ impl Directory {
     pub(crate) fn refresh(&mut self, orb: &Orb, plan: &Plan) -> bool {
         let mut is_new = false;
         for (instance, port) in wanted(plan) {
-            let Some(text) = read(&self.file(&instance, &port)) else {
+            let Some(text) = whole_file::read(&self.file(&instance, &port), MOST_OCTETS) else {
                 continue;
             };
             let key = (instance, port);
@@ -137,13 +138,6 @@ fn wanted(plan: &Plan) -> Vec<Port> {
         }
     }
     all
-}
-
-fn read(file: &Path) -> Option<String> {
-    let mut text = String::new();
-    let file = fs::File::open(file).ok()?;
-    file.take(MOST_OCTETS).read_to_string(&mut text).ok()?;
-    Some(text)
 }
 
 /// A name as part of a file name: what is no letter, digit, `-` or `_` becomes `%XX`.

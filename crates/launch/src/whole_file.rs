@@ -1,17 +1,70 @@
 //! Files that readers see whole or not at all.
 
 use std::fs;
-use std::io;
+use std::io::{self, Read, Write};
 use std::path::Path;
 
-/// Writes a file under another name first, and then moves it into place.
+/// Writes a file under another name first, which nobody can have made before, and then moves it into place.
 pub(crate) fn write(path: impl AsRef<Path>, text: &str) -> io::Result<()> {
     let path = path.as_ref();
+    let octets = oxorb_sys::random::octets::<8>()?;
     let mut name = path.as_os_str().to_owned();
-    name.push(format!(".{}.new", std::process::id()));
-    fs::write(&name, text)?;
-    fs::rename(&name, path).inspect_err(|_| {
-        // What could not be moved must not stay.
-        let _ = fs::remove_file(&name);
-    })
+    name.push(format!(".{:016x}.new", u64::from_ne_bytes(octets)));
+    // Follows no link, and takes no file that is there.
+    let mut file = fs::File::create_new(&name)?;
+    let written = file.write_all(text.as_bytes());
+    written
+        .and_then(|()| fs::rename(&name, path))
+        .inspect_err(|_| {
+            // What is not in place must not stay.
+            let _ = fs::remove_file(&name);
+        })
+}
+
+/// Removes a file if it still has the text that was written.
+pub(crate) fn remove(path: impl AsRef<Path>, text: &str) {
+    let path = path.as_ref();
+    if read(path, text.len() as u64 + 1).is_some_and(|found| found == text) {
+        // Somebody may have taken it away meanwhile.
+        let _ = fs::remove_file(path);
+    }
+}
+
+/// Reads a file of text up to a limit of octets; `None` for what is no file, such as a pipe, which it would wait for.
+pub(crate) fn read(path: &Path, limit: u64) -> Option<String> {
+    // Opening a pipe blocks until somebody writes.
+    if !fs::metadata(path).ok()?.is_file() {
+        return None;
+    }
+    let mut text = String::new();
+    let file = fs::File::open(path).ok()?;
+    file.take(limit).read_to_string(&mut text).ok()?;
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_removed_by_whoever_wrote_it_last() {
+        let name = format!("oxorb-whole-file-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        fs::create_dir_all(&folder).unwrap();
+        let file = folder.join("a.ior");
+        write(&file, "IOR:01").unwrap();
+        write(&file, "IOR:02").unwrap();
+        remove(&file, "IOR:01");
+        assert_eq!(read(&file, 100).as_deref(), Some("IOR:02"));
+        remove(&file, "IOR:0");
+        assert!(file.exists(), "it has another text");
+        remove(&file, "IOR:02");
+        assert!(!file.exists());
+        fs::create_dir(&file).unwrap();
+        write(&file, "IOR:03").unwrap_err();
+        assert_eq!(read(&file, 100), None, "a folder is no file");
+        let left: Vec<_> = fs::read_dir(&folder).unwrap().collect();
+        assert_eq!(left.len(), 1, "{left:?}");
+        fs::remove_dir_all(folder).unwrap();
+    }
 }

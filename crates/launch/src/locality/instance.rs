@@ -1,6 +1,5 @@
 //! One instance of a plan, from its recipe to its removal.
 
-use std::fs;
 use std::sync::Arc;
 
 use oxorb_component::{Component, Container, Home, KeylessCcmHomeRef, LifeCycleError, Phase};
@@ -22,6 +21,21 @@ const EXPLICIT_HOME: &str = "edu.vanderbilt.dre.DAnCE.ExplicitHome";
 
 /// Properties of an instance that name a file for its reference; the second is CIAO's oldest.
 const REFERENCE_FILES: [&str; 2] = ["edu.vanderbilt.dre.DAnCE.InstanceIOR", "ComponentIOR"];
+
+/// Returns the first instance of a plan with a file for its reference, and the property: of its own, or mapped to it.
+pub(super) fn with_reference_file(plan: &Plan) -> Option<(&Instance, &'static str)> {
+    let is_mapped = |instance: &Instance, name: &str| {
+        let mapped = plan.external_property.iter();
+        let mut mapped = mapped.flat_map(|one| &one.delegates_to);
+        mapped.any(|to| to.instance.id == instance.id.0 && to.property_name == name)
+    };
+    plan.instance.iter().find_map(|instance| {
+        let mut names = REFERENCE_FILES.into_iter();
+        let name =
+            names.find(|name| instance.property(name).is_some() || is_mapped(instance, name))?;
+        Some((instance, name))
+    })
+}
 
 /// Properties of an instance that nothing here honours, and that change what others see of it.
 const UNSUPPORTED: [&str; 3] = [
@@ -183,8 +197,8 @@ struct Inner {
     occupant: Occupant,
     object: ObjectRef,
     bands: Option<PriorityBandedConnection>,
-    /// Files with its reference.
-    files: Vec<String>,
+    /// Files with its reference, and what was written there.
+    files: Vec<(String, String)>,
 }
 
 enum Occupant {
@@ -349,9 +363,8 @@ impl Installed {
 
     /// Removes it; a component that a client has removed is removed.
     pub(super) fn remove(&self) -> Result<(), LaunchError> {
-        for file in &self.0.files {
-            // Somebody may have taken it away.
-            let _ = fs::remove_file(file);
+        for (file, ior) in &self.0.files {
+            whole_file::remove(file, ior);
         }
         match &self.0.occupant {
             Occupant::Component(component) if component.phase() != Phase::Removed => {
@@ -400,14 +413,15 @@ impl Inner {
                 continue;
             };
             let file = property.value.as_text().unwrap_or_default();
-            whole_file::write(file, &self.object.to_ior()).map_err(|error| {
+            let ior = self.object.to_ior();
+            whole_file::write(file, &ior).map_err(|error| {
                 let what = format!(
                     "the reference of instance {:?} was not written to {file:?}: {error}",
                     instance.name
                 );
                 LaunchError::new(&instance.name, property.place, what)
             })?;
-            self.files.push(file.to_owned());
+            self.files.push((file.to_owned(), ior));
         }
         Ok(())
     }

@@ -8,6 +8,7 @@ use oxorb_deploy::plan::Plan;
 use oxorb_object::SystemException;
 use oxorb_poa::{Poa, PoaError};
 
+use super::instance::with_reference_file;
 use super::{Locality, Provided, References};
 use crate::idl::dance::{self, locality_manager};
 use crate::idl::deployment::{
@@ -55,11 +56,23 @@ impl LocalityServant {
     }
 }
 
+/// Reads a plan of a caller. Refuses files for references: whoever reaches the object would write and delete them as the user
+/// of the process.
 fn plan_of(plan: &DeploymentPlan) -> Result<Plan, PlanError> {
-    from_wire(plan).map_err(|error| PlanError {
+    let plan = from_wire(plan).map_err(|error| PlanError {
         name: error.element,
         reason: error.reason,
-    })
+    })?;
+    match with_reference_file(&plan) {
+        None => Ok(plan),
+        Some((instance, property)) => Err(PlanError {
+            name: instance.name.clone(),
+            reason: format!(
+                "property {property} names a file for its reference, which processes under managers do not write; take it out: \
+                 `oxorb deploy status --format json` has the reference"
+            ),
+        }),
+    }
 }
 
 /// Connections as managers hand them on: one entry for each connection.

@@ -3,10 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use oxorb::deployment::idl::deployment::{Connection, application, application_manager};
+use oxorb::deployment::idl::deployment::{
+    Connection, PlanPropertyMapping, PlanSubcomponentPropertyReference, Property, application,
+    application_manager,
+};
 use oxorb::deployment::idl::ox_deployment::{LocalityRef, locality};
 use oxorb::deployment::wire::to_wire;
 use oxorb::{Interface, Orb};
+use oxorb_deploy::value::Any;
 
 use crate::scene::{COCKPIT, Scene, part_of};
 
@@ -106,6 +110,37 @@ fn two_processes_are_connected_by_their_manager() {
     while !main.ended.load(Ordering::SeqCst) {
         assert!(std::time::Instant::now() < until, "shutdown did not arrive");
         std::thread::yield_now();
+    }
+}
+
+#[test]
+fn files_for_references_are_refused_under_managers() {
+    let managed = Managed::new("main");
+    let plan = to_wire(&part_of(COCKPIT, "main")).unwrap();
+    for name in ["ComponentIOR", "edu.vanderbilt.dre.DAnCE.InstanceIOR"] {
+        let file = oxorb::deployment::wire::to_any(&Any::string("/nowhere/gps.ior".to_owned()));
+        let mut own = plan.clone();
+        own.instance[0].config_property.push(Property {
+            name: name.to_owned(),
+            value: file.unwrap(),
+        });
+        let mut mapped = plan.clone();
+        mapped.external_property.push(PlanPropertyMapping {
+            external_name: "file".to_owned(),
+            delegates_to: vec![PlanSubcomponentPropertyReference {
+                property_name: name.to_owned(),
+                instance_ref: 0,
+            }],
+            ..PlanPropertyMapping::default()
+        });
+        for plan in [own, mapped] {
+            let prepared = managed.locality.prepare_plan(&plan, None).unwrap_err();
+            let redeployed = managed.locality.redeploy(&plan).unwrap_err();
+            for refused in [format!("{prepared:?}"), format!("{redeployed:?}")] {
+                assert!(refused.contains("do not write"), "{refused}");
+                assert!(refused.contains(name), "{refused}");
+            }
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Weak};
+use std::sync::{Arc, Condvar, PoisonError, Weak};
 use std::time::Instant;
 
 use oxorb_core::{Interface as _, ThreadPurpose};
@@ -45,6 +45,8 @@ pub(super) struct State {
     pub(super) plan: Plan,
     pub(super) nodes: BTreeMap<String, Node>,
     pub(super) phase: Phase,
+    /// When its client last asked for a step of the launch that has ended since.
+    pub(super) step: Instant,
     /// Why the plan was ended while it was launched.
     pub(super) failed: Option<Trouble>,
     /// Values that the launch was given.
@@ -112,6 +114,7 @@ impl Domain {
                 plan: plan.clone(),
                 nodes: BTreeMap::new(),
                 phase: Phase::Prepared,
+                step: Instant::now(),
                 failed: None,
                 config: Vec::new(),
                 is_unfinished: false,
@@ -124,7 +127,10 @@ impl Domain {
         });
         let prepared = prepared.into_iter().collect::<Result<(), Trouble>>();
         match prepared {
-            Ok(()) => Ok(domain),
+            Ok(()) => {
+                domain.move_to(Phase::Prepared);
+                Ok(domain)
+            }
             Err(trouble) => Err(domain.undone(trouble)),
         }
     }
@@ -246,7 +252,10 @@ impl Domain {
     }
 
     fn move_to(&self, phase: Phase) {
-        self.state.lock().phase = phase;
+        let mut state = self.state.lock();
+        state.phase = phase;
+        state.step = Instant::now();
+        self.changed.notify_all();
     }
 
     /// Starts all processes on all nodes, and installs their instances. After a failure none is left. Returns what they
@@ -359,12 +368,7 @@ impl Domain {
 
     /// Ends the plan on all nodes, also while it is launched.
     pub(super) fn end(&self) -> Result<(), Trouble> {
-        {
-            // Nobody is between looking at it and waiting.
-            let _state = self.state.lock();
-            self.is_ending.store(true, Ordering::Release);
-        }
-        self.changed.notify_all();
+        self.begin_end();
         // Nodes end what they are doing for the plan, and with that the operation that waits for them.
         let first = self.end_nodes();
         let pass = self.gate.pass(self.settings.node_timeout);
@@ -372,6 +376,23 @@ impl Domain {
         drop(pass);
         self.move_to(Phase::Ended);
         first.and(last)
+    }
+
+    /// Lets no further operation pass.
+    pub(super) fn begin_end(&self) {
+        // Nobody is between looking at it and waiting.
+        let _state = self.state.lock();
+        self.is_ending.store(true, Ordering::Release);
+        self.changed.notify_all();
+    }
+
+    /// Waits until the plan has ended. `end` ends it within its own limits.
+    pub(super) fn wait_for_end(&self) {
+        let mut state = self.state.lock();
+        while state.phase != Phase::Ended {
+            let woken = self.changed.wait_timeout(state, self.settings.node_timeout);
+            state = woken.unwrap_or_else(PoisonError::into_inner).0;
+        }
     }
 
     fn end_nodes(&self) -> Result<(), Trouble> {

@@ -143,13 +143,17 @@ impl Inner {
     /// Ends a plan that was taken out of the table.
     fn end(&self, entry: &Entry) -> Result<(), Trouble> {
         let ended = entry.domain.as_ref().map_or(Ok(()), |domain| domain.end());
+        self.deactivate(entry);
+        ended
+    }
+
+    fn deactivate(&self, entry: &Entry) {
         if let Some(manager) = &entry.manager {
             let _ = self.poa.deactivate(manager);
         }
         if let Some(application) = &entry.application {
             let _ = self.poa.deactivate(application);
         }
-        ended
     }
 
     fn prepare(
@@ -276,9 +280,16 @@ impl Inner {
             .activate::<ox::DomainApplicationManagerRef, _>(servant);
         let reference = activated.map_err(|error| error.to_string())?;
         let watched = Arc::downgrade(domain);
+        let inner = Arc::downgrade(self);
         let orb = self.poa.orb().ok_or("the ORB was shut down")?;
         let started = orb.start_thread(ThreadPurpose::Watcher, "oxorb-steward", move || {
             steward::watch(&watched);
+            if let Some(domain) = watched.upgrade() {
+                domain.wait_for_end();
+                if let Some(inner) = inner.upgrade() {
+                    inner.forget(&domain);
+                }
+            }
         });
         started.map_err(|error| format!("no thread to watch it: {error}"))?;
         let mut plans = self.plans.lock();
@@ -289,6 +300,25 @@ impl Inner {
                 Ok(reference)
             }
             None => Err("the execution manager ends".to_owned()),
+        }
+    }
+
+    /// Takes a plan that ended out of the table, also where its client does not ask for that.
+    fn forget(&self, domain: &Arc<Domain>) {
+        let entry = {
+            let mut plans = self.plans.lock();
+            let entry = plans.by_label.get(&domain.label);
+            let is_own = |own: &Arc<Domain>| Arc::ptr_eq(own, domain);
+            match entry
+                .and_then(|entry| entry.domain.as_ref())
+                .is_some_and(is_own)
+            {
+                true => plans.by_label.remove(&domain.label),
+                false => None,
+            }
+        };
+        if let Some(entry) = entry {
+            self.deactivate(&entry);
         }
     }
 
@@ -312,7 +342,9 @@ impl Inner {
         let ran = domain.is_some_and(|domain| domain.state.lock().phase == Phase::Running);
         // It stays in the table while it ends, so that the status says so.
         let ended = self.end(&entry);
-        self.plans.lock().by_label.remove(&name);
+        if let Some(domain) = domain {
+            self.forget(domain);
+        }
         if ran {
             self.observer.tell(&Event::Stopped { plan: name });
         }

@@ -67,6 +67,8 @@ pub struct ExecutionSettings {
     /// How long each call to a node manager may take that starts or stops something. Default 120 s: longer than what its
     /// own time-outs add up to. Answer: StartError.
     pub node_timeout: Duration,
+    /// How long a client that launches a plan may take from one step to the next. Default 60 s. Then the plan is ended.
+    pub client_timeout: Duration,
     /// How long a node manager may take to say what it runs. Default 5 s.
     pub status_timeout: Duration,
     /// How long node managers keep a plan that its execution manager does not renew: it renews four times as often, and each second
@@ -84,6 +86,7 @@ impl Default for ExecutionSettings {
             max_nodes: 256,
             max_instances: 10_000,
             node_timeout: Duration::from_secs(120),
+            client_timeout: Duration::from_secs(60),
             status_timeout: Duration::from_secs(5),
             lease: Duration::from_secs(10),
             restart: RestartPolicy::Never,

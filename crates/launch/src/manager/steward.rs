@@ -29,6 +29,7 @@ pub(super) fn watch(domain: &Weak<Domain>) {
             return;
         };
         let looked = Instant::now();
+        domain.end_abandoned();
         let is_done = domain.look();
         let mut state = domain.state.lock();
         loop {
@@ -88,6 +89,41 @@ impl State {
 }
 
 impl Domain {
+    /// Ends a plan whose client went away in the middle of its launch.
+    fn end_abandoned(&self) {
+        let limit = self.settings.client_timeout;
+        let is_late = || {
+            let state = self.state.lock();
+            state.phase < Phase::Running && state.step.elapsed() >= limit
+        };
+        if !is_late() {
+            return;
+        }
+        {
+            // A step that runs is waited for, by its own limit.
+            let Some(_pass) = self.try_pass() else {
+                return;
+            };
+            if !is_late() {
+                return;
+            }
+            // No further step passes.
+            self.begin_end();
+        }
+        let ended = self.end();
+        let reason = format!(
+            "ended: its launch was not continued within {limit:?} (ExecutionSettings::client_timeout)"
+        );
+        let reason = ended
+            .err()
+            .into_iter()
+            .fold(reason, |reason, trouble| format!("{reason}; {trouble}"));
+        self.observer.tell(&Event::Failed {
+            plan: self.label.clone(),
+            reason,
+        });
+    }
+
     /// Does what is to be done on the nodes. Returns whether it could: another operation may run.
     fn look(&self) -> bool {
         if !self.state.lock().has_work() {

@@ -1,8 +1,9 @@
 //! Launches that fail leave nothing behind, and say what failed where.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use oxorb::deployment::NodeSettings;
+use oxorb::deployment::wire::to_wire;
+use oxorb::deployment::{ExecutionSettings, NodeSettings};
 use oxorb_deploy::plan::Plan;
 
 use crate::scene::*;
@@ -154,4 +155,30 @@ fn plans_that_cannot_be_right_start_nothing() {
         &[("r", "a"), ("r", "b")],
     );
     fails(&scene, &two, "two", &["takes one connection"]);
+}
+
+#[test]
+fn a_launch_that_its_client_leaves_is_undone() {
+    let execution = ExecutionSettings {
+        client_timeout: Duration::from_secs(2),
+        ..execution_settings()
+    };
+    let scene = Scene::with(&["n"], &node_settings(), execution);
+    let manager = scene.execution.as_ref().unwrap().reference().clone();
+    let plan = plan("left", &[counter("c", "n")], &[]);
+    let wire = to_wire(&plan).unwrap();
+    for steps in 1..=2 {
+        let prepared = manager.prepare_plan(&wire, None).unwrap().unwrap();
+        if steps > 1 {
+            prepared.start_launch(&[]).unwrap();
+        }
+        let end = Instant::now() + LONG;
+        while !scene.plans.all().unwrap().is_empty() {
+            assert!(Instant::now() < end, "{:?}", scene.events.lock().unwrap());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+    // The name is free, and a plan that runs stays.
+    let launched = scene.plans.launch(&plan).unwrap();
+    assert!(all_run(&launched.manager.status().unwrap()));
 }

@@ -61,7 +61,8 @@ impl avionics::RateGeneratorExecutor for RateGenerator {
             }
         };
         let mut thread = self.thread.lock().expect("nobody panics with it in hand");
-        *thread = Some(thread::spawn(tick));
+        let named = thread::Builder::new().name("rate generator".to_owned());
+        *thread = Some(named.spawn(tick).expect("the system has a thread to spare"));
         Ok(())
     }
 

@@ -38,6 +38,31 @@ fn lane(priority: i16, threads: usize, dynamic: usize) -> Result<ThreadpoolLane,
 }
 "#;
 
+const REMOVE: &str = r#"
+/// Removes an instance, unless a client has.
+fn remove(component: &Component, at: &'static str) -> Result<(), String> {
+    match component.remove() {
+        Err(LifeCycleError::Order { from: Phase::Removed, .. }) => Ok(()),
+        removed => removed.map_err(failed("remove instance", at)),
+    }
+}
+"#;
+
+const ACTIVATE_AT: &str = r#"
+/// Activates an instance at the priority of its container, which threads that its executor starts inherit.
+fn activate_at(
+    orb: &oxorb::Orb,
+    priority: i16,
+    component: &Component,
+    at: &'static str,
+) -> Result<(), String> {
+    let priority = Priority::new(priority).map_err(failed("activate, at its priority,", at))?;
+    let raised = orb.raise_thread(priority);
+    let _raised = raised.map_err(failed("activate, at its priority,", at))?;
+    component.activate().map_err(failed("activate instance", at))
+}
+"#;
+
 /// Returns the program of an assembly.
 pub(super) fn main(assembly: &Assembly<'_>) -> String {
     let mut body = Body::default();
@@ -76,7 +101,12 @@ pub(super) fn main(assembly: &Assembly<'_>) -> String {
     out.push_str("}\n");
     out.push_str(FAILED);
     out.push_str(INSTALLED);
-    for (name, helper) in [("resolve", RESOLVE), ("lane", LANE)] {
+    for (name, helper) in [
+        ("activate_at", ACTIVATE_AT),
+        ("remove", REMOVE),
+        ("resolve", RESOLVE),
+        ("lane", LANE),
+    ] {
         if body.used.contains(name) {
             out.push_str(helper);
         }
@@ -93,7 +123,13 @@ struct Body {
 }
 
 /// Names from `oxorb::components` that not every assembly uses.
-const OF_COMPONENTS: [&str; 3] = ["Events", "Navigation", "Receptacles"];
+const OF_COMPONENTS: [&str; 5] = [
+    "Events",
+    "LifeCycleError",
+    "Navigation",
+    "Phase",
+    "Receptacles",
+];
 
 /// Names from `oxorb`, as are those.
 const OF_ORB: [&str; 9] = [
@@ -400,29 +436,62 @@ impl Body {
     }
 
     fn life(&mut self, assembly: &Assembly<'_>) {
-        for (operation, what) in [
-            ("configuration_complete", "configure instance"),
-            ("activate", "activate instance"),
-        ] {
-            self.text.push('\n');
-            for &at in &assembly.order {
-                let name = &assembly.instances[at].name;
-                self.line(1, format!("let done = component_{at}.{operation}();"));
-                self.line(1, format!("done.map_err(failed({what:?}, {name:?}))?;"));
-            }
+        self.text.push('\n');
+        for &at in &assembly.order {
+            let name = &assembly.instances[at].name;
+            self.line(
+                1,
+                format!("let done = component_{at}.configuration_complete();"),
+            );
+            self.line(
+                1,
+                format!("done.map_err(failed(\"configure instance\", {name:?}))?;"),
+            );
+        }
+        self.text.push('\n');
+        for &at in &assembly.order {
+            self.activate(at, assembly);
         }
         self.text.push('\n');
         self.line(1, "orb.run();");
+        if assembly.order.is_empty() {
+            self.line(1, "Ok(())");
+            return;
+        }
+        self.uses(&["remove", "LifeCycleError", "Phase"]);
         self.line(1, "// Sources of events end before those who take them.");
+        self.line(1, "let mut ended = Ok(());");
         for &at in assembly.order.iter().rev() {
             let name = &assembly.instances[at].name;
-            self.line(1, format!("let done = component_{at}.remove();"));
             self.line(
                 1,
-                format!("done.map_err(failed(\"remove instance\", {name:?}))?;"),
+                format!("ended = ended.and(remove(&component_{at}, {name:?}));"),
             );
         }
-        self.line(1, "Ok(())");
+        self.line(1, "ended");
+    }
+
+    fn activate(&mut self, at: usize, assembly: &Assembly<'_>) {
+        let part = &assembly.instances[at];
+        let name = &part.name;
+        let set = assembly.containers[part.container].set;
+        match set.and_then(|set| set.priority_model.as_ref()) {
+            Some(model) => {
+                self.uses(&["activate_at", "Priority"]);
+                let priority = model.server_priority.0;
+                self.line(
+                    1,
+                    format!("activate_at(&orb, {priority}, &component_{at}, {name:?})?;"),
+                );
+            }
+            None => {
+                self.line(1, format!("let done = component_{at}.activate();"));
+                self.line(
+                    1,
+                    format!("done.map_err(failed(\"activate instance\", {name:?}))?;"),
+                );
+            }
+        }
     }
 }
 

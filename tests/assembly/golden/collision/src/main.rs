@@ -7,7 +7,7 @@ use std::fmt::Display;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use oxorb::components::{Component, Container, Events, Navigation, Receptacles};
+use oxorb::components::{Component, Container, Events, LifeCycleError, Navigation, Phase, Receptacles};
 use oxorb::{Priority, PriorityModel, PriorityModelPolicy, RtPolicies, Threadpool, ThreadpoolLane};
 
 /// Runs until the process is told to end.
@@ -146,34 +146,23 @@ fn serve() -> Result<(), String> {
     let done = component_3.configuration_complete();
     done.map_err(failed("configure instance", "slow rate"))?;
 
-    let done = component_2.activate();
-    done.map_err(failed("activate instance", "navigation"))?;
-    let done = component_1.activate();
-    done.map_err(failed("activate instance", "gps"))?;
-    let done = component_0.activate();
-    done.map_err(failed("activate instance", "rate"))?;
-    let done = component_5.activate();
-    done.map_err(failed("activate instance", "warning"))?;
-    let done = component_4.activate();
-    done.map_err(failed("activate instance", "radar"))?;
-    let done = component_3.activate();
-    done.map_err(failed("activate instance", "slow rate"))?;
+    activate_at(&orb, 10, &component_2, "navigation")?;
+    activate_at(&orb, 10, &component_1, "gps")?;
+    activate_at(&orb, 10, &component_0, "rate")?;
+    activate_at(&orb, 20, &component_5, "warning")?;
+    activate_at(&orb, 20, &component_4, "radar")?;
+    activate_at(&orb, 20, &component_3, "slow rate")?;
 
     orb.run();
     // Sources of events end before those who take them.
-    let done = component_3.remove();
-    done.map_err(failed("remove instance", "slow rate"))?;
-    let done = component_4.remove();
-    done.map_err(failed("remove instance", "radar"))?;
-    let done = component_5.remove();
-    done.map_err(failed("remove instance", "warning"))?;
-    let done = component_0.remove();
-    done.map_err(failed("remove instance", "rate"))?;
-    let done = component_1.remove();
-    done.map_err(failed("remove instance", "gps"))?;
-    let done = component_2.remove();
-    done.map_err(failed("remove instance", "navigation"))?;
-    Ok(())
+    let mut ended = Ok(());
+    ended = ended.and(remove(&component_3, "slow rate"));
+    ended = ended.and(remove(&component_4, "radar"));
+    ended = ended.and(remove(&component_5, "warning"));
+    ended = ended.and(remove(&component_0, "rate"));
+    ended = ended.and(remove(&component_1, "gps"));
+    ended = ended.and(remove(&component_2, "navigation"));
+    ended
 }
 
 /// Says what failed, and at what.
@@ -185,6 +174,27 @@ fn failed<E: Display>(what: &'static str, at: &'static str) -> impl FnOnce(E) ->
 fn installed(container: &Container, name: &'static str) -> Result<Arc<Component>, String> {
     let found = container.component(name);
     found.ok_or_else(|| format!("instance {name:?} is gone"))
+}
+
+/// Activates an instance at the priority of its container, which threads that its executor starts inherit.
+fn activate_at(
+    orb: &oxorb::Orb,
+    priority: i16,
+    component: &Component,
+    at: &'static str,
+) -> Result<(), String> {
+    let priority = Priority::new(priority).map_err(failed("activate, at its priority,", at))?;
+    let raised = orb.raise_thread(priority);
+    let _raised = raised.map_err(failed("activate, at its priority,", at))?;
+    component.activate().map_err(failed("activate instance", at))
+}
+
+/// Removes an instance, unless a client has.
+fn remove(component: &Component, at: &'static str) -> Result<(), String> {
+    match component.remove() {
+        Err(LifeCycleError::Order { from: Phase::Removed, .. }) => Ok(()),
+        removed => removed.map_err(failed("remove instance", at)),
+    }
 }
 
 /// Returns a lane of a threadpool.

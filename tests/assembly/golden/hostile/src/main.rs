@@ -7,7 +7,7 @@ use std::fmt::Display;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use oxorb::components::{Component, Container, Events, Navigation, Receptacles};
+use oxorb::components::{Component, Container, Events, LifeCycleError, Navigation, Phase, Receptacles};
 
 /// Runs until the process is told to end.
 pub fn main() -> ExitCode {
@@ -51,6 +51,8 @@ fn serve() -> Result<(), String> {
         .map_err(failed("install instance", "lane(failed(resolve('\u{202e}"))?;
     let is_set = instance.set_title("\"); std::process::exit(9); // {0} \\ \u{202e} \t'");
     is_set.map_err(failed("set attribute", "lane(failed(resolve('\u{202e}.title"))?;
+    std::fs::write("\"); {0}.ior", oxorb::Interface::to_ior(&instance))
+        .map_err(failed("write the reference to", "\"); {0}.ior"))?;
     let component_2 = installed(&container_0, "lane(failed(resolve('\u{202e}")?;
 
     let object = Events::get_consumer(&*component_1, "refresh")
@@ -84,13 +86,11 @@ fn serve() -> Result<(), String> {
 
     orb.run();
     // Sources of events end before those who take them.
-    let done = component_0.remove();
-    done.map_err(failed("remove instance", "rate\"); std::process::exit(9); (\""))?;
-    let done = component_1.remove();
-    done.map_err(failed("remove instance", "gps {} \\"))?;
-    let done = component_2.remove();
-    done.map_err(failed("remove instance", "lane(failed(resolve('\u{202e}"))?;
-    Ok(())
+    let mut ended = Ok(());
+    ended = ended.and(remove(&component_0, "rate\"); std::process::exit(9); (\""));
+    ended = ended.and(remove(&component_1, "gps {} \\"));
+    ended = ended.and(remove(&component_2, "lane(failed(resolve('\u{202e}"));
+    ended
 }
 
 /// Says what failed, and at what.
@@ -102,4 +102,12 @@ fn failed<E: Display>(what: &'static str, at: &'static str) -> impl FnOnce(E) ->
 fn installed(container: &Container, name: &'static str) -> Result<Arc<Component>, String> {
     let found = container.component(name);
     found.ok_or_else(|| format!("instance {name:?} is gone"))
+}
+
+/// Removes an instance, unless a client has.
+fn remove(component: &Component, at: &'static str) -> Result<(), String> {
+    match component.remove() {
+        Err(LifeCycleError::Order { from: Phase::Removed, .. }) => Ok(()),
+        removed => removed.map_err(failed("remove instance", at)),
+    }
 }

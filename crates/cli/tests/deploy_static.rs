@@ -115,6 +115,20 @@ fn plan(implementation: &str, instance: &str) -> String {
 }
 
 #[test]
+fn a_plan_that_names_policies_needs_the_resources() {
+    for property in ["CIAO:InstancePolicy", "CIAO:ReceptaclePolicy"] {
+        let factory = "[implementation.execParameter]\n\"component factory\" = \"create_A_B_Impl\"";
+        let deployed = format!(
+            "deployedResource = [{{ requirementName = \"CIAO\", resourceName = \"r\", \
+             property = {{ \"{property}\" = \"urgent\" }} }}]"
+        );
+        let said = refused(&plan(factory, &deployed));
+        assert!(said.contains("no real-time resources are given"), "{said}");
+        assert!(said.contains("--rt"), "{said}");
+    }
+}
+
+#[test]
 fn what_would_become_code_must_be_a_name() {
     let parameters = |more: &str| format!("[implementation.execParameter]\n{more}");
     let typed = "\"component type\" = \"A::B\"\n";

@@ -23,6 +23,11 @@ const REFERENCE: &str = "rust reference";
 /// Crate of the executors, in place of the artifact's name.
 const CRATE: &str = "rust crate";
 
+/// Property of a deployed resource that names the policies of an instance.
+const INSTANCE_POLICY: &str = "CIAO:InstancePolicy";
+/// Property of a deployed resource that names the policies of what its receptacles refer to.
+const RECEPTACLE_POLICY: &str = "CIAO:ReceptaclePolicy";
+
 /// Properties of instances that name a file for the instance's reference.
 const IOR_FILES: [&str; 2] = ["edu.vanderbilt.dre.DAnCE.InstanceIOR", "ComponentIOR"];
 
@@ -140,6 +145,7 @@ impl<'p> Assembly<'p> {
         }
         for &at in &process.instances {
             let instance = &input.plan.instance[at];
+            findings.extend(unknown_policies(instance, input.resources));
             let container = assembly.container(instance, input.resources);
             match assembly.part(instance, input, container) {
                 Ok(part) => assembly.instances.push(part),
@@ -369,6 +375,40 @@ fn bands<'p>(
     known.connection_bands.iter().find(|one| one.id.0 == to.id)
 }
 
+/// The policy set that a plan itself names, as CIAO's plans do.
+fn deployed_policy<'i>(instance: &'i Instance, name: &str) -> Option<(&'i str, Place)> {
+    let resources = instance.deployed_resource.iter();
+    let mut properties = resources.flat_map(|resource| &resource.property);
+    let found = properties.find(|property| property.name == name)?;
+    Some((found.value.as_text()?, found.place))
+}
+
+/// Finds what the plan names of policy sets and nobody describes. It is no ordinary instance then.
+fn unknown_policies(instance: &Instance, resources: Option<&ServerResources>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for property in [INSTANCE_POLICY, RECEPTACLE_POLICY] {
+        let Some((id, place)) = deployed_policy(instance, property) else {
+            continue;
+        };
+        let (what, cure) = match resources {
+            None => (
+                "no real-time resources are given",
+                "give the document of real-time resources with --rt",
+            ),
+            Some(resources) if resources.policy_set(id).is_none() => {
+                ("the resources do not have it", "declare it in orbConfigs")
+            }
+            Some(_) => continue,
+        };
+        let what = format!(
+            "instance {:?} is about policy set {id:?}, and {what}",
+            instance.name
+        );
+        findings.push(Finding::error(place, what).cure(cure));
+    }
+    findings
+}
+
 /// What connections are looked up in.
 struct Linking<'p> {
     plan: &'p Plan,
@@ -457,11 +497,13 @@ impl<'p> Linking<'p> {
     /// Bands of the references that the receptacles of an instance get.
     fn receptacle_bands(&self, instance: &Instance) -> Option<&'p ConnectionBands> {
         let resources = self.resources?;
-        let to = resources
-            .attachment(&instance.name)?
-            .receptacle_policy
-            .as_ref()?;
-        bands(resources.policy_set(&to.id), self.resources)
+        let attachment = resources.attachment(&instance.name);
+        let attached = attachment.and_then(|attachment| attachment.receptacle_policy.as_ref());
+        let id = match attached {
+            Some(to) => &to.id,
+            None => deployed_policy(instance, RECEPTACLE_POLICY)?.0,
+        };
+        bands(resources.policy_set(id), self.resources)
     }
 }
 

@@ -378,14 +378,14 @@ fn wait_for_others(
     limit: Duration,
     end: &Receiver<()>,
 ) -> Result<(), Problem> {
-    let until = Instant::now() + limit;
+    let until = Instant::now().checked_add(limit);
     loop {
         directory.refresh(orb, plan);
         let missing = directory.missing(plan);
         if missing.is_empty() {
             return Ok(());
         }
-        if Instant::now() >= until {
+        if until.is_some_and(|end| Instant::now() >= end) {
             return Err(problem(format!(
                 "after {} s there is no reference of {}; start the processes of these instances with the same --references",
                 limit.as_secs(),

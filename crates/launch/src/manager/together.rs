@@ -52,10 +52,10 @@ pub(super) struct Pass<'g>(&'g Gate);
 impl Gate {
     /// Waits for `limit` at most until no other operation runs.
     pub(super) fn pass(&self, limit: Duration) -> Option<Pass<'_>> {
-        let deadline = Instant::now() + limit;
+        let deadline = Instant::now().checked_add(limit);
         let mut is_taken = self.is_taken.lock();
         while *is_taken {
-            let left = deadline.saturating_duration_since(Instant::now());
+            let left = deadline.map_or(limit, |end| end.saturating_duration_since(Instant::now()));
             if left.is_zero() {
                 return None;
             }
@@ -94,7 +94,12 @@ mod tests {
         let gate = Gate::default();
         let first = gate.pass(Duration::ZERO).expect("nobody is in");
         assert!(gate.pass(Duration::ZERO).is_none());
-        drop(first);
+        // A limit that no clock can hold is no limit.
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| gate.pass(Duration::MAX).is_some());
+            drop(first);
+            assert!(waiting.join().unwrap());
+        });
         assert!(gate.pass(Duration::ZERO).is_some());
     }
 }

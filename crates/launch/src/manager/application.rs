@@ -140,7 +140,7 @@ impl Application {
                         to_start.push(new.name.clone());
                     }
                     Some(old) if old.runs() && old.program == new.program => {
-                        if old.part != new.part {
+                        if old.part != new.part || old.is_half_changed {
                             to_change.push((new.name.clone(), new.part.clone()));
                         }
                     }
@@ -179,7 +179,10 @@ impl Application {
         let manager = {
             let mut state = self.state.lock();
             let member = state.member(name);
-            member.and_then(|member| member.live().cloned())
+            member.and_then(|member| {
+                member.is_half_changed = true;
+                member.live().cloned()
+            })
         };
         let gone = || Trouble::new(name, "its process ended meanwhile");
         let manager = manager.ok_or_else(gone)?;
@@ -190,6 +193,7 @@ impl Application {
         let mut state = self.state.lock();
         let member = state.member(name).ok_or_else(gone)?;
         member.part = part;
+        member.is_half_changed = false;
         member.provided = provided;
         member.restarts = 0;
         member.unconnected = true;

@@ -70,6 +70,8 @@ pub(super) enum Phase {
 #[derive(Clone)]
 pub(super) struct Node {
     pub(super) part: Plan,
+    /// Whether a change of its part was begun and has not succeeded: what runs there is not known to be its part.
+    pub(super) is_half_changed: bool,
     pub(super) manager: d::NodeManagerRef,
     pub(super) plans: ox::NodeApplicationManagerRef,
     pub(super) application: Option<d::ApplicationRef>,
@@ -165,6 +167,7 @@ impl Domain {
         };
         let node = Node {
             part,
+            is_half_changed: false,
             manager,
             plans,
             application: None,

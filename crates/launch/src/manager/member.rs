@@ -17,6 +17,8 @@ pub(super) struct Member {
     pub(super) name: String,
     /// Its instances and their connections.
     pub(super) part: Plan,
+    /// Whether a change of its part was begun and has not succeeded: its instances may be gone.
+    pub(super) is_half_changed: bool,
     pub(super) program: Program,
     /// Id of the process that runs, or ran last.
     pub(super) uuid: String,
@@ -39,6 +41,7 @@ impl Member {
         Member {
             name,
             part,
+            is_half_changed: false,
             program,
             uuid: String::new(),
             state: ProcessState::Stopped,
@@ -69,6 +72,7 @@ impl Member {
         self.manager = Some(installed.manager);
         self.application = installed.application;
         self.provided = installed.provided;
+        self.is_half_changed = false;
         self.unconnected = true;
         self.inactive = true;
     }

@@ -168,7 +168,11 @@ impl Domain {
     }
 
     fn change_node(&self, name: &str, part: Plan) -> Result<(), Trouble> {
-        let node = self.state.lock().nodes.get(name).cloned();
+        let mut node = self.state.lock().nodes.get(name).cloned();
+        // Prepared, but its launch failed: nothing runs there.
+        if let Some(prepared) = node.take_if(|node| node.application.is_none()) {
+            self.end_node(name, &prepared)?;
+        }
         let Some(node) = node else {
             self.prepare_node(name, part)?;
             let node = self.state.lock().nodes.get(name).cloned();
@@ -177,14 +181,18 @@ impl Domain {
                 None => Err(Trouble::new(&self.label, "it is being stopped")),
             };
         };
-        if node.part == part && node.ended.is_empty() {
+        if node.part == part && node.ended.is_empty() && !node.is_half_changed {
             return Ok(());
+        }
+        if let Some(node) = self.state.lock().nodes.get_mut(name) {
+            node.is_half_changed = true;
         }
         let plans = node.plans.with_timeout(self.settings.node_timeout);
         let provided = plans.redeploy(&wire::to_wire(&part)?);
         let provided = provided.map_err(|error| placed(error, name, &self.label))?;
         if let Some(node) = self.state.lock().nodes.get_mut(name) {
             node.part = part;
+            node.is_half_changed = false;
             node.provided = provided;
             node.ended.clear();
         }

@@ -126,6 +126,42 @@ fn a_change_that_fails_puts_the_plan_back() {
     );
 }
 
+/// Changes the first plan to one that fails, and checks that all of the first runs again.
+#[track_caller]
+fn fails_and_is_put_back(change: impl Fn(&mut Plan)) {
+    let scene = Scene::new(&["north", "south"]);
+    let launched = scene.plans.launch(&first()).unwrap();
+    let mut wrong = first();
+    change(&mut wrong);
+    // The second failure is as the first: nothing takes the change for done.
+    for _ in 0..2 {
+        let error = scene.plans.redeploy(&wrong).unwrap_err();
+        assert!(
+            error.reason.contains("the plan as it was runs on"),
+            "{error}"
+        );
+        let after = launched.manager.status().unwrap();
+        assert_eq!(after.len(), 4, "{after:#?}");
+        assert!(all_run(&after), "{after:#?}");
+        assert!(read_at(&after, "r").is_ok());
+        assert!(read_at(&after, "s").is_ok());
+    }
+}
+
+#[test]
+fn an_instance_that_was_removed_for_one_that_fails_is_installed_again() {
+    fails_and_is_put_back(|plan| {
+        let mut all = plan.instance.iter_mut();
+        let changed = all.find(|one| one.name == "a").unwrap();
+        changed.config_property[0].value = oxorb_deploy::value::Any::string("attribute:refuse");
+    });
+}
+
+#[test]
+fn processes_that_were_ended_for_a_program_that_exits_run_again() {
+    fails_and_is_put_back(|plan| plan.artifact[0].location = vec!["/bin/true".to_owned()]);
+}
+
 #[test]
 fn a_plan_that_does_not_run_cannot_be_changed() {
     let scene = Scene::new(&["north"]);

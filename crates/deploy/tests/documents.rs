@@ -354,17 +354,22 @@ fn other_roots_and_broken_text_are_refused() {
     );
 }
 
-#[test]
-fn documents_of_the_page_are_good() {
-    let page = include_str!("../../../docs/deployment.md");
-    let blocks: Vec<&str> = page
-        .split("```toml\n")
-        .skip(1)
-        .map(|rest| rest.split("```").next().unwrap())
-        .collect();
-    let [plan, resources] = blocks.as_slice() else {
+/// The TOML document that a page shows.
+fn only_example(page: &str) -> &str {
+    let blocks: Vec<&str> = page.split("```toml\n").skip(1).collect();
+    let [example] = blocks.as_slice() else {
         panic!("{} examples", blocks.len());
     };
+    example
+        .split("```")
+        .next()
+        .expect("split gives one part at least")
+}
+
+#[test]
+fn documents_of_the_pages_are_good() {
+    let plan = only_example(include_str!("../../../docs/deployment.md"));
+    let resources = only_example(include_str!("../../../docs/rtcad.md"));
     let plan = parse(plan, Format::Toml).unwrap().into_plan().unwrap();
     let resources = parse(resources, Format::Toml)
         .unwrap()

@@ -13,7 +13,7 @@ use std::path::Path;
 /// The IDL of CORBA 2 that a model is equivalent to: what a client that knows
 /// nothing of components sees.
 ///
-/// Everything else is printed as by [`print`](crate::print::print). The text
+/// Everything else is printed as by [`print()`](crate::print::print). The text
 /// includes `Components.idl`, where it needs what is defined there.
 ///
 /// ```
@@ -32,7 +32,7 @@ pub fn print(model: &Model) -> String {
     Printer::new(model, true).text()
 }
 
-/// Returns a hash of all that [`print`] prints: equal for IDL that differs in comments and layout alone (FNV-1a,
+/// Returns a hash of all that [`print()`] prints: equal for IDL that differs in comments and layout alone (FNV-1a,
 /// 64 bits). It tells versions apart, and proves nothing to an adversary.
 pub fn hash(model: &Model) -> u64 {
     print(model)

@@ -31,7 +31,7 @@ const ROUNDS: u64 = 20;
 
 /// Allocations that an event costs, whatever the number of its consumers: its strings, lists and values as they are read
 /// from the supplier's request, and the block that the queues share.
-const EACH: u64 = 31;
+const EACH: u64 = 29;
 
 /// Consumer that counts and decodes nothing.
 struct Counter(Arc<AtomicU64>);

@@ -3,7 +3,10 @@
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::net::{SocketAddr as UnixAddr, UnixDatagram};
 use std::path::Path;
+use std::sync::Mutex;
 
 use rustix::io::Errno;
 use rustix::net::{
@@ -11,16 +14,43 @@ use rustix::net::{
     socket_with,
 };
 
-/// A TCP port of the IPv4 loopback address on which nobody listens now.
+/// Ports that the system gives nobody who asks for any: below its range for outgoing connections, which begins at 32,768.
+const OWN_PORTS: std::ops::Range<u16> = 10_000..32_000;
+
+/// Ports of one block: the one that is given, and those that the lanes of a server take after it.
+const BLOCK: u16 = 8;
+
+/// Returns a TCP port on which nobody listens at the IPv4 loopback address, with seven free ones after it.
 ///
-/// Another process might take it before the caller does; where the server can choose its own port
-/// (port 0), that is better.
+/// No other test that asks here is given it while this process lives: an abstract UNIX socket marks the block as taken. A
+/// server that can choose its own port (port 0) needs none of this.
 pub fn free_port() -> u16 {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free loopback port");
-    listener
-        .local_addr()
-        .expect("a bound socket has an address")
-        .port()
+    static TAKEN: Mutex<Vec<UnixDatagram>> = Mutex::new(Vec::new());
+    let blocks = u32::from((OWN_PORTS.end - OWN_PORTS.start) / BLOCK);
+    // Each process begins elsewhere.
+    let first = std::process::id().wrapping_mul(61) % blocks;
+    let mut taken = TAKEN.lock().expect("nobody panics while it is locked");
+    for step in 0..blocks {
+        let block = u16::try_from((first + step) % blocks).expect("fewer blocks than ports");
+        let port = OWN_PORTS.start + block * BLOCK;
+        let name = format!("oxorb-test-port-{port}");
+        let name = UnixAddr::from_abstract_name(name).expect("a short name");
+        let Ok(mark) = UnixDatagram::bind_addr(&name) else {
+            continue;
+        };
+        taken.push(mark);
+        if (port..port + BLOCK).all(is_free) {
+            return port;
+        }
+    }
+    panic!(
+        "no free ports from {} to {}",
+        OWN_PORTS.start, OWN_PORTS.end
+    );
+}
+
+fn is_free(port: u16) -> bool {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok()
 }
 
 /// Connects to `to` from a given address of this host, such as 127.0.0.2: to a server that looks

@@ -116,9 +116,9 @@ pub(crate) fn run(options: &Options) -> Result {
     }
 }
 
-/// Checks in CI, where the counts are a gate, that every tool that counts is there.
+/// Checks, where `OXORB_REQUIRE_TOOLS` is set, that every tool that counts is there.
 fn tools_are_there() -> Result {
-    if std::env::var_os("CI").is_none() {
+    if std::env::var_os("OXORB_REQUIRE_TOOLS").is_none() {
         return Ok(());
     }
     let tools = [
@@ -126,7 +126,9 @@ fn tools_are_there() -> Result {
         ("valgrind", callgrind::is_available()),
     ];
     match tools.iter().find(|(_, available)| !available) {
-        Some((tool, _)) => Err(format!("CI is set, but {tool} cannot be run: install it").into()),
+        Some((tool, _)) => {
+            Err(format!("OXORB_REQUIRE_TOOLS is set, but {tool} cannot be run: install it").into())
+        }
         None => Ok(()),
     }
 }

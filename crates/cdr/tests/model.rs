@@ -1,5 +1,5 @@
 //! The encoder writes what a plain model of it writes, whatever is written in what order into a buffer of whatever size
-//! (A7.1). Under Miri (`.ci/run miri`) also for the soundness of the room below it.
+//! (A7.1). Under Miri (`.ci/full miri`) also for the soundness of the room below it.
 
 use oxorb_cdr::fuzz::encode_as_modelled;
 #[cfg(not(miri))]

@@ -45,7 +45,7 @@ fn many(n: usize) -> String {
     idl
 }
 
-/// Runs the command under valgrind; `None` where there is none, which fails where `CI` is set.
+/// Runs the command under valgrind; `None` where there is none, which fails where `OXORB_REQUIRE_TOOLS` asks for it.
 fn instructions(args: &[&str]) -> Option<i64> {
     let output = Command::new("valgrind")
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])

@@ -77,7 +77,7 @@ fn counted() {
     orb.shutdown(true).unwrap();
 }
 
-/// Instructions of the whole process; `None` where there is no valgrind, which fails where `CI` is set.
+/// Instructions of the whole process; `None` where there is no valgrind, which fails where `OXORB_REQUIRE_TOOLS` asks for it.
 fn instructions(shape: Shape, calls: usize) -> Option<u64> {
     let Shape { ids, objects, poas } = shape;
     let wanted = format!("{ids}:{objects}:{poas}:{calls}");

@@ -5,6 +5,6 @@
 //! What only a network can do to a connection, it does in network namespaces that a test makes for
 //! itself (`tests/common/world.rs`), where the system permits them.
 //!
-//! `cargo test -p oxorb-faults` runs what takes seconds; `.ci/run faults` the rest, too
+//! `cargo test -p oxorb-faults` runs what takes seconds; `.ci/full faults` the rest, too
 //! (`-- --include-ignored`).
 #![forbid(unsafe_code)]

@@ -51,7 +51,7 @@ fn killed_while_it_is_answered() {
 }
 
 #[test]
-#[ignore = "takes its time: .ci/run faults"]
+#[ignore = "takes its time: .ci/full faults"]
 fn killed_at_every_step_many_times() {
     for step in Step::ALL {
         killed(step, 12);

@@ -25,7 +25,7 @@ fn a_thousand_poas() {
 }
 
 #[test]
-#[ignore = "takes its time: .ci/run faults"]
+#[ignore = "takes its time: .ci/full faults"]
 fn a_hundred_thousand_objects() {
     come_and_go(1, 100_000, 200 << 10);
 }

@@ -108,7 +108,7 @@ const URGENT: u64 = 264;
 
 /// Bounds of docs/shared-memory.md, for rings and blocks of the default sizes, and for small ones.
 #[test]
-#[ignore = "takes its time: .ci/run faults"]
+#[ignore = "takes its time: .ci/full faults"]
 fn a_thousand_connections_over_shared_memory_take_what_is_documented() {
     let _guard = watchdog(5 * LONG);
     let (shared, own) = (16, 24);

@@ -40,7 +40,7 @@ fn every_entry_point_takes_linear_time() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Returns the costs of one half of the cases, by name; `None` where there is no valgrind, which fails where `CI` is set.
+/// Returns the costs of one half of the cases, by name; `None` where there is no valgrind, which fails where `OXORB_REQUIRE_TOOLS` asks for it.
 fn counted(half: usize) -> Option<BTreeMap<String, Vec<i64>>> {
     let folder = env::temp_dir().join(format!("oxorb-growth-{}-{half}", std::process::id()));
     fs::create_dir_all(&folder).expect("a folder");

@@ -9,7 +9,7 @@ use crate::process::rerun;
 /// there is no valgrind.
 ///
 /// # Panics
-/// Where the test fails, and where `CI` is set but no valgrind is there.
+/// Where the test fails, and where `OXORB_REQUIRE_TOOLS` asks for it but no valgrind is there.
 pub fn instructions(test: &str, variable: &str, value: &str) -> Option<u64> {
     let test = rerun(test);
     let output = Command::new("valgrind")

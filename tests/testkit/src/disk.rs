@@ -14,7 +14,7 @@ impl SmallDisk {
     /// Mounts a tmpfs of `octets` in a new folder; [`missing`] without the privilege to do so.
     ///
     /// # Panics
-    /// Where `CI` is set and the disk cannot be mounted; also when no temporary folder can be made.
+    /// Where `OXORB_REQUIRE_TOOLS` asks for it and the disk cannot be mounted; also when no temporary folder can be made.
     pub fn mount(test: &str, octets: u64) -> Option<SmallDisk> {
         let name = format!("oxorb-disk-{test}-{}", std::process::id());
         let folder = std::env::temp_dir().join(name);

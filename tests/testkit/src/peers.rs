@@ -1,7 +1,7 @@
 //! Other ORBs that tests call.
 //!
-//! Where a peer is not installed its test says so and passes, unless `CI` is set: see
-//! `tests/interop/install-peers.sh`.
+//! Where a peer is not installed its test says so and passes, unless `OXORB_REQUIRE_TOOLS` names it or is `all`: see
+//! `tests/interop/install-peers.sh`. `.ci/full` requires everything, `.ci/run` what it installs.
 
 use std::env;
 use std::fs;
@@ -9,14 +9,26 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Says, past the test harness, which hides what tests that pass print, that something could not be tested.
+/// Reports that something was not tested: on standard error past the test harness, which hides what passing tests print, and
+/// in the file that `OXORB_NOT_TESTED` names, if any.
 ///
 /// # Panics
-/// Where `CI` is set: there everything is installed.
+/// If [`is_required`].
 pub fn missing(what: &str, why: &str) {
-    let message = format!("not tested, for want of {what}: {why}\n");
-    assert!(env::var_os("CI").is_none(), "{message}");
+    let message = format!("not tested, for want of {what}: {}\n", why.trim());
+    assert!(!is_required(what), "{message}");
     let _ = std::io::stderr().write_all(message.as_bytes());
+    if let Some(path) = env::var_os("OXORB_NOT_TESTED") {
+        let file = fs::OpenOptions::new().append(true).create(true).open(path);
+        let _ = file.and_then(|mut file| file.write_all(message.as_bytes()));
+    }
+}
+
+/// Reports whether `OXORB_REQUIRE_TOOLS` is `all` or lists `what` (names with commas between them): a test that cannot run
+/// without it then fails.
+pub fn is_required(what: &str) -> bool {
+    let required = env::var("OXORB_REQUIRE_TOOLS").unwrap_or_default();
+    required == "all" || required.split(',').any(|name| name == what)
 }
 
 /// Whether a program is there to be run; [`missing`] if it is not.

@@ -19,16 +19,16 @@
 //!
 //! It takes `strace`, with leave to trace. Where that cannot be had the test says so past the
 //! harness's capture and passes, so that the suite runs on a machine with nothing but Rust; where
-//! `CI` is set, as `.ci/run` does, a test that cannot count fails.
+//! `OXORB_REQUIRE_TOOLS` names strace, as in `.ci/run`, a test that cannot count fails.
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use std::{env, fmt, fs, process};
 
+use crate::peers::missing;
 use crate::process::{Process, rerun};
 
 /// Set in the traced process to the name of the test.
@@ -50,7 +50,7 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// `test` is the name of the calling test as the harness prints it (`module::name`).
 ///
 /// # Panics
-/// If `body` fails, or `CI` is set and nothing can be traced.
+/// If `body` fails, or `OXORB_REQUIRE_TOOLS` names strace and nothing can be traced.
 #[track_caller]
 pub fn traced(test: &str, body: impl FnOnce()) -> Option<Trace> {
     if env::var(TRACED).is_ok_and(|running| running == test) {
@@ -58,13 +58,11 @@ pub fn traced(test: &str, body: impl FnOnce()) -> Option<Trace> {
         return None;
     }
     if !can_trace() {
-        let problem = format!(
-            "{test} did not run: counting system calls needs strace, and leave to trace \
+        let why = format!(
+            "{test} counts system calls and needs leave to trace \
              (`apt-get install strace`, `dnf install strace`)"
         );
-        assert!(env::var_os("CI").is_none(), "{problem}");
-        // Written to the descriptor itself, which the harness does not capture.
-        let _ = writeln!(std::io::stderr(), "\nwarning: {problem}");
+        missing("strace", &why);
         return None;
     }
     let log = Log::new();

@@ -6,7 +6,7 @@
 //! and with few well-chosen preemptions (PCT, which finds a mistake of d steps with a known probability), and prints
 //! the schedule of one that fails. A thread that waits for ever in any of them is a failure, too.
 //!
-//! `cargo test -p oxorb-core --features model model::`, or `.ci/run model`. `OXORB_MODEL_SECONDS` says how long each
+//! `cargo test -p oxorb-core --features model model::`, or `.ci/full model`. `OXORB_MODEL_SECONDS` says how long each
 //! model is tried with each scheduler.
 
 pub(crate) mod attributed;

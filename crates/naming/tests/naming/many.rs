@@ -25,7 +25,7 @@ fn thousands_of_names() {
 }
 
 #[test]
-#[ignore = "takes its time: .ci/run faults"]
+#[ignore = "takes its time: .ci/full faults"]
 fn two_hundred_thousand_names() {
     come_and_stay("two-hundred-thousand", 200_000);
 }

@@ -238,7 +238,7 @@ impl Only {
 }
 
 /// Whether a test applies to the protocol chosen; if not, says so past the test harness, which hides what tests
-/// that pass print. `.ci/run transports` counts these lines.
+/// that pass print. `.ci/transports` prints these lines.
 pub(crate) fn applies(test: &str, only: &Only, why: &str) -> bool {
     if (only.holds)(protocol()) {
         return true;

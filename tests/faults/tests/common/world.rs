@@ -21,7 +21,7 @@ impl World {
     /// system permits no namespaces, the test says so aloud and tests nothing.
     ///
     /// # Panics
-    /// Where `CI` is set and the system permits no namespaces.
+    /// Where `OXORB_REQUIRE_TOOLS` asks for it and the system permits no namespaces.
     pub(crate) fn enter(test: &str) -> Option<World> {
         if std::env::var(WORLD).is_ok_and(|inside| inside == test) {
             // Names of namespaces are files.

@@ -16,6 +16,7 @@ mod components;
 mod matrix;
 mod naming;
 mod orb;
+mod ports;
 mod process;
 mod reference;
 mod report;

@@ -634,10 +634,11 @@ fn shells_complete_verbs_options_and_values() {
         let list = words.join(" ");
         let (last, before) = (words[words.len() - 1], words[words.len() - 2]);
         let code = format!(
-            "source {script}; COMP_WORDS=({list}); COMP_CWORD={}; _oxorb oxorb '{last}' '{before}'; echo ${{COMPREPLY[@]}}",
+            "source \"$0\"; COMP_WORDS=({list}); COMP_CWORD={}; _oxorb oxorb '{last}' '{before}'; echo ${{COMPREPLY[@]}}",
             words.len() - 1
         );
-        let output = Command::new("bash").args(["-c", &code]).output().unwrap();
+        let bash = ["-c", &code, &script];
+        let output = Command::new("bash").args(bash).output().unwrap();
         assert!(output.status.success(), "{output:?}");
         let found = String::from_utf8(output.stdout).unwrap();
         found

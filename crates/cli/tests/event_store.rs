@@ -25,6 +25,7 @@ use oxorb_notify::cos_notify_comm::{
     NotifyPublish, StructuredPushConsumer, StructuredPushConsumerRef, notify_publish,
 };
 use oxorb_notify::cos_notify_filter::ConstraintExp;
+use oxorb_testkit::net::free_port;
 use oxorb_testkit::process::Process;
 use oxorb_testkit::watchdog::watchdog;
 use serde_json::Value;
@@ -61,11 +62,6 @@ impl Server {
             url: url.to_owned(),
             said,
         }
-    }
-
-    fn port(&self) -> String {
-        let (_, rest) = self.url.rsplit_once(':').expect("a port");
-        rest.split_once('/').expect("a key").0.to_owned()
     }
 
     /// Ends it as an operator does.
@@ -240,8 +236,9 @@ fn a_killed_server_goes_on_delivering_and_loses_nothing_that_it_accepted() {
     const EACH: usize = 40;
     let _guard = watchdog(3 * LONG);
     let folder = Folder::new("event-store");
-    let mut server = Server::start(&folder, "0");
-    let (url, port) = (server.url.clone(), server.port());
+    let port = free_port().to_string();
+    let mut server = Server::start(&folder, &port);
+    let url = server.url.clone();
     assert!(
         server.said["notify"]["store"].is_string(),
         "{}",

@@ -431,12 +431,7 @@ fn a_context_travels_with_what_asks_for_it() {
 #[test]
 fn a_server_that_is_gone_is_an_exception_when_the_answer_is_asked_for() {
     let office = Office::open();
-    // A port that was free a moment ago.
-    let port = std::net::TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .port();
+    let port = oxorb_testkit::net::free_port();
     let url = format!("corbaloc::1.2@127.0.0.1:{port}/Desk");
     let nobody = office.client.string_to_object(&url).unwrap();
     let nobody = oxorb::Interface::reference(&nobody);

@@ -1,6 +1,5 @@
 //! Channels of omniEvents and of OxORB feed each other, and each serves the suppliers and consumers of the other.
 
-use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
@@ -15,6 +14,7 @@ use oxorb_notify::cos_event_comm::push_consumer::PushError;
 use oxorb_notify::cos_event_comm::{
     Disconnected, PullConsumerRef, PullSupplier, PullSupplierRef, PushConsumer, PushConsumerRef,
 };
+use oxorb_testkit::net::free_port;
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -60,9 +60,7 @@ struct OmniEvents {
 
 impl OmniEvents {
     fn start() -> OmniEvents {
-        let free = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = free.local_addr().unwrap().port();
-        drop(free);
+        let port = free_port();
         let name = format!("oxorb-omnievents-{}-{port}", std::process::id());
         let folder = std::env::temp_dir().join(name);
         let _ = std::fs::remove_dir_all(&folder);
@@ -192,7 +190,7 @@ fn assert_hears(heard: &Receiver<i32>, numbers: std::ops::Range<i32>) {
 }
 
 #[test]
-#[ignore = "needs omniEvents: `.ci/run interop` runs it"]
+#[ignore = "needs omniEvents: `.ci/full interop` runs it"]
 fn channels_of_both_feed_each_other() {
     let theirs_process = OmniEvents::start();
     let orb = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
@@ -227,7 +225,7 @@ fn channels_of_both_feed_each_other() {
 }
 
 #[test]
-#[ignore = "needs omniEvents: `.ci/run interop` runs it"]
+#[ignore = "needs omniEvents: `.ci/full interop` runs it"]
 fn each_pulls_from_the_other() {
     let theirs_process = OmniEvents::start();
     let orb = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();

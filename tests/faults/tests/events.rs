@@ -20,6 +20,7 @@ use oxorb_event::{
     ChannelOptions, ConsumerStatistics, Control, EventChannel, Filter, INITIAL_NAME, Served,
     asks_for, in_order, publishes,
 };
+use oxorb_testkit::net::free_port;
 use oxorb_testkit::process::{Process, rerun};
 use oxorb_testkit::watchdog;
 
@@ -511,14 +512,14 @@ fn a_supplier_that_floods_and_is_killed_harms_no_other() {
 #[test]
 fn a_channel_that_is_killed_is_missed_by_who_pushes_and_serves_again() {
     let _guard = watchdog(3 * LONG);
-    let listen = |port: &str| format!("iiop://127.0.0.1:{port}");
-    let start = |port: &str| {
-        let mut process = other("channel", &[("OXORB_LISTENENDPOINTS", &listen(port))]);
+    let listen = format!("iiop://127.0.0.1:{}", free_port());
+    let start = || {
+        let mut process = other("channel", &[("OXORB_LISTENENDPOINTS", &listen)]);
         let line = process.wait_for_line("at corbaloc", LONG);
         let (_, url) = line.rsplit_once(' ').unwrap();
         (process, url.to_owned())
     };
-    let (mut process, url) = start("0");
+    let (mut process, url) = start();
     let orb = client();
     let channel: EventChannelRef = orb.resolve(&url).unwrap();
     let before = Arc::new(Numbers::default());
@@ -541,8 +542,7 @@ fn a_channel_that_is_killed_is_missed_by_who_pushes_and_serves_again() {
     assert_in_order(&got);
     assert!(got.iter().all(|&number| number < 500));
 
-    let port = url.rsplit_once(':').unwrap().1;
-    let (_process, again) = start(port.split_once('/').unwrap().0);
+    let (_process, again) = start();
     assert_eq!(again, url, "the same reference");
     let after = Arc::new(Numbers::default());
     let _proxy = consume(&orb, &channel, after.clone());

@@ -19,7 +19,7 @@ fn serve() {
 #[test]
 fn killed_before_the_request_is_sent() {
     let _guard = watchdog(2 * LONG);
-    let mut server = Server::start(&[]);
+    let mut server = Server::restartable(&[]);
     let client = client();
     let object = server.object(&client);
     assert_eq!(run_once(&object, 1), Ok(2));
@@ -38,7 +38,7 @@ fn killed_before_the_request_is_sent() {
 #[test]
 fn killed_when_the_request_was_sent() {
     let _guard = watchdog(2 * LONG);
-    let mut server = Server::start(&[]);
+    let mut server = Server::restartable(&[]);
     let client = client();
     let object = server.object(&client);
     assert_eq!(run_once(&object, 1), Ok(2));
@@ -68,7 +68,7 @@ fn killed_when_the_request_was_sent() {
 #[test]
 fn killed_while_the_servant_runs() {
     let _guard = watchdog(2 * LONG);
-    let mut server = Server::start(&[]);
+    let mut server = Server::restartable(&[]);
     let client = client();
     let object = server.object(&client);
     thread::scope(|scope| {
@@ -87,7 +87,7 @@ fn killed_while_the_servant_runs() {
 #[test]
 fn killed_while_it_answers() {
     let _guard = watchdog(2 * LONG);
-    let mut server = Server::start(&[]);
+    let mut server = Server::restartable(&[]);
     let client = client();
     let object = server.object(&client);
     let answers = AtomicI64::new(0);
@@ -121,7 +121,7 @@ fn killed_at_any_moment() {
 }
 
 #[test]
-#[ignore = "takes its time: .ci/run faults"]
+#[ignore = "takes its time: .ci/full faults"]
 fn killed_at_any_moment_many_times() {
     let _guard = watchdog(3 * LONG);
     kill_again_and_again(40);
@@ -130,7 +130,7 @@ fn killed_at_any_moment_many_times() {
 /// Several threads call without a pause while the server is killed and started again. Whatever
 /// they are told, the journal agrees.
 fn kill_again_and_again(times: usize) {
-    let mut server = Server::start(&[]);
+    let mut server = Server::restartable(&[]);
     let client = client();
     let object = within(&server.object(&client), Duration::from_secs(5));
     let (next, stop) = (AtomicI64::new(1), AtomicBool::new(false));

@@ -24,6 +24,7 @@ use oxorb_notify::cos_notify_comm::{
     NotifyPublish, StructuredPushConsumer, StructuredPushConsumerRef, notify_publish,
 };
 use oxorb_notify::{Limits, NotifyService, Settings, Store};
+use oxorb_testkit::net::free_port;
 use oxorb_testkit::process::{Process, rerun};
 use oxorb_testkit::watchdog;
 
@@ -396,8 +397,8 @@ fn a_channel_that_is_killed_under_load_loses_nothing_that_it_accepted() {
         let (_, url) = line.rsplit_once(' ').unwrap();
         (process, url.to_owned())
     };
-    let (mut process, url) = start("0");
-    let port = url.rsplit_once(':').unwrap().1.split_once('/').unwrap().0;
+    let port = &free_port().to_string();
+    let (mut process, url) = start(port);
     let orb = client();
     let channel: EventChannelRef = orb.resolve(&url).unwrap();
     let numbers = Arc::new(Numbers::default());

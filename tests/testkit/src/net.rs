@@ -1,7 +1,8 @@
 //! Free ports, and connections from a chosen address.
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
+use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr as UnixAddr, UnixDatagram};
@@ -14,43 +15,83 @@ use rustix::net::{
     socket_with,
 };
 
-/// Ports that the system gives nobody who asks for any: below its range for outgoing connections, which begins at 32,768.
-const OWN_PORTS: std::ops::Range<u16> = 10_000..32_000;
+/// Lowest port that is returned: those below belong to well-known services.
+const FIRST: u16 = 10_000;
 
-/// Ports of one block: the one that is given, and those that the lanes of a server take after it.
+/// Ports that one mark reserves: the one that is returned, and those that the lanes of a server take
+/// after it.
 const BLOCK: u16 = 8;
 
-/// Returns a TCP port on which nobody listens at the IPv4 loopback address, with seven free ones after it.
+/// Returns the first of eight neighbouring ports that nobody uses at any address of this host, for
+/// TCP or UDP.
 ///
-/// No other test that asks here is given it while this process lives: an abstract UNIX socket marks the block as taken. A
-/// server that can choose its own port (port 0) needs none of this.
+/// The ports are reserved until this process ends, also while no server listens there: no other
+/// caller gets them, in any process of any user, and the kernel assigns them to no socket that asks
+/// for any port. A program that binds one of them by its number can still take it.
+///
+/// A server that can choose its own port (port 0) and is never started again needs no such port.
+///
+/// # Panics
+/// Where all ports are in use or reserved.
 pub fn free_port() -> u16 {
-    static TAKEN: Mutex<Vec<UnixDatagram>> = Mutex::new(Vec::new());
-    let blocks = u32::from((OWN_PORTS.end - OWN_PORTS.start) / BLOCK);
-    // Each process begins elsewhere.
+    // The kernel removes the marks when the process ends, however it ends.
+    static MARKS: Mutex<Vec<UnixDatagram>> = Mutex::new(Vec::new());
+    let ports = own_ports();
+    let blocks = u32::from((ports.end - ports.start) / BLOCK);
+    // Processes that run side by side begin in different places.
     let first = std::process::id().wrapping_mul(61) % blocks;
-    let mut taken = TAKEN.lock().expect("nobody panics while it is locked");
     for step in 0..blocks {
         let block = u16::try_from((first + step) % blocks).expect("fewer blocks than ports");
-        let port = OWN_PORTS.start + block * BLOCK;
-        let name = format!("oxorb-test-port-{port}");
-        let name = UnixAddr::from_abstract_name(name).expect("a short name");
-        let Ok(mark) = UnixDatagram::bind_addr(&name) else {
-            continue;
-        };
-        taken.push(mark);
-        if (port..port + BLOCK).all(is_free) {
+        let port = ports.start + block * BLOCK;
+        if let Some(mark) = reserve(port) {
+            MARKS.lock().expect("nothing panics").push(mark);
             return port;
         }
     }
-    panic!(
-        "no free ports from {} to {}",
-        OWN_PORTS.start, OWN_PORTS.end
-    );
+    panic!("no ports of {ports:?} are free");
 }
 
+/// Returns ports that the kernel assigns to no socket that asks for any port, from one multiple of
+/// [`BLOCK`] to another.
+///
+/// They are below the kernel's range for such sockets, which begins at 32,768 by default, or else
+/// above it. Where the range leaves neither, they are in the range, and only the marks protect them.
+fn own_ports() -> Range<u16> {
+    const ENOUGH: u16 = 4_000;
+    let text = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range");
+    let text = text.unwrap_or_default();
+    let mut bounds = text.split_whitespace().map(str::parse::<u16>);
+    let (Some(Ok(lowest)), Some(Ok(highest))) = (bounds.next(), bounds.next()) else {
+        return FIRST..32_000;
+    };
+    let below = FIRST..lowest / BLOCK * BLOCK;
+    let above = (highest / BLOCK + 1).saturating_mul(BLOCK)..u16::MAX / BLOCK * BLOCK;
+    [below, above]
+        .into_iter()
+        .find(|ports| ports.end.saturating_sub(ports.start) >= ENOUGH)
+        .unwrap_or(FIRST..32_000)
+}
+
+/// Marks the block of ports that begins at `port` as reserved by this process. Returns `None` if it
+/// is marked already or one of its ports is in use.
+///
+/// A mark is an abstract UNIX socket named after the block. Ports and abstract names have the same
+/// scope, the network namespace.
+fn reserve(port: u16) -> Option<UnixDatagram> {
+    let name = UnixAddr::from_abstract_name(format!("oxorb-test-port-{port}"));
+    let mark = UnixDatagram::bind_addr(&name.expect("a short name")).ok()?;
+    (port..port + BLOCK).all(is_free).then_some(mark)
+}
+
+/// Reports whether a port can be bound at all IPv4 addresses at once.
+///
+/// The TCP socket goes without the SO_REUSEADDR that `TcpListener` sets, so that a port whose
+/// connections are only just ending counts as used.
 fn is_free(port: u16) -> bool {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok()
+    let everywhere = SocketAddr::from((Ipv4Addr::UNSPECIFIED, port));
+    let (kind, flags) = (SocketType::STREAM, SocketFlags::CLOEXEC);
+    let tcp = socket_with(AddressFamily::INET, kind, flags, Some(ipproto::TCP));
+    tcp.is_ok_and(|tcp| bind(&tcp, &everywhere).is_ok()) && UdpSocket::bind(everywhere).is_ok()
 }
 
 /// Connects to `to` from a given address of this host, such as 127.0.0.2: to a server that looks
@@ -108,4 +149,27 @@ pub fn fill(path: &Path) -> io::Result<Vec<OwnedFd>> {
         }
     }
     Err(io::Error::other("the queue has no end"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ports_are_given_once_and_not_by_the_kernel() {
+        let (ports, one, other) = (own_ports(), free_port(), free_port());
+        assert!(one.abs_diff(other) >= BLOCK);
+        for port in [one, other] {
+            assert!(ports.contains(&port), "{port} of {ports:?}");
+            assert!(reserve(port).is_none());
+        }
+    }
+
+    #[test]
+    fn a_port_in_use_is_not_free() {
+        let tcp = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        assert!(!is_free(tcp.local_addr().unwrap().port()));
+        let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
+        assert!(!is_free(udp.local_addr().unwrap().port()));
+    }
 }

@@ -6,6 +6,10 @@ use std::time::Duration;
 
 use crate::peers::missing;
 
+/// Share of processor time that may be reserved, in microseconds of each second. A lock of this file
+/// excludes the tests of all users, who can all read it, with no file of our own to create.
+const ACCOUNT: &str = "/proc/sys/kernel/sched_rt_runtime_us";
+
 /// Reports whether this process may have SCHED_FIFO threads; [`missing`] if it may not, so that a test that returns then
 /// never passes silently.
 ///
@@ -27,12 +31,17 @@ pub fn require_realtime() -> bool {
 /// Where `CI` is set and the privilege is missing.
 #[must_use = "a test without the privilege ends here, and one with it has it until the end"]
 pub fn require_reservations() -> Option<Reservations> {
-    let path = std::env::temp_dir().join("oxorb-test-reservations");
-    let lock = File::create(path).expect("a file in the temporary folder");
+    let what = "SCHED_DEADLINE (CAP_SYS_NICE, and all processors)";
+    let lock = match File::open(ACCOUNT) {
+        Ok(account) => account,
+        Err(error) => {
+            missing(what, &format!("{ACCOUNT}: {error}"));
+            return None;
+        }
+    };
     lock.lock().expect("a lock of that file");
     let millisecond = ["-d", "-T", "1000000", "-D", "100000000", "-P", "100000000"];
     let reserve = millisecond.into_iter().chain(["0"]);
-    let what = "SCHED_DEADLINE (CAP_SYS_NICE, and all processors)";
     let reserve: Vec<_> = reserve.collect();
     for _ in 0..10 {
         match tried(&reserve) {
@@ -58,7 +67,7 @@ pub struct Reservations {
 /// `kernel.sched_rt_runtime_us` is -1: every reservation is granted then.
 #[must_use = "what is expected depends on it"]
 pub fn overload_is_refused() -> bool {
-    let runtime = std::fs::read_to_string("/proc/sys/kernel/sched_rt_runtime_us");
+    let runtime = std::fs::read_to_string(ACCOUNT);
     runtime.is_ok_and(|text| text.trim() != "-1")
 }
 

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::net::TcpListener;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,7 +13,7 @@ use super::matrix::{Cell, Column};
 use super::orb::{Orb, PORTS, Side};
 use super::process::Running;
 use super::reference::corbaloc;
-use super::{CellResult, Places, checks};
+use super::{CellResult, Places, checks, ports};
 
 const START: Duration = Duration::from_secs(30);
 const CHECKS: Duration = Duration::from_secs(60);
@@ -44,7 +43,8 @@ pub(super) fn all(
     jobs: usize,
     capture: bool,
 ) -> Result<Vec<CellResult>, String> {
-    let ports = free_ports(cells.len())?;
+    let count = u16::try_from(cells.len()).map_err(|e| e.to_string())?;
+    let ports = ports::reserve(2 * PORTS * count)?;
     let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
         for _ in 0..jobs.clamp(1, 16) {
@@ -67,17 +67,6 @@ pub(super) fn all(
     let mut done = done.into_inner().expect("no panic while it is held");
     done.sort_by_key(|(index, _)| *index);
     Ok(done.into_iter().map(|(_, result)| result).collect())
-}
-
-/// The first of enough neighbouring ports, below those the system hands out itself.
-fn free_ports(cells: usize) -> Result<u16, String> {
-    let count = 2 * PORTS * u16::try_from(cells).map_err(|e| e.to_string())?;
-    (21_000..32_000_u16 - count)
-        .step_by(500)
-        .find(|&first| {
-            (first..first + count).all(|port| TcpListener::bind(("127.0.0.1", port)).is_ok())
-        })
-        .ok_or_else(|| format!("no {count} neighbouring free ports between 21000 and 32000"))
 }
 
 fn progress(result: &CellResult, time: Duration) -> String {

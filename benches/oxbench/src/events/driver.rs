@@ -18,6 +18,7 @@ use oxorb::{ClientConnections, Concurrency, Interface as _, Orb, SystemException
 use oxorb_event::rtec_event_channel_admin::{EventChannelRef, ProxyPushSupplierRef};
 use oxorb_event::rtec_event_comm::{Event, PushConsumer, PushConsumerRef};
 use oxorb_event::{ChannelOptions, EventChannel, Filter, asks_for, publishes};
+use oxorb_testkit::net::free_port;
 
 use crate::{Result, session};
 
@@ -31,9 +32,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Serves a channel at an endpoint until standard input closes.
 pub(crate) fn serve(endpoint: &str) -> Result {
     // References to the channel are persistent: a port must be known before.
-    let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
     let endpoint = match endpoint.strip_suffix(":0") {
-        Some(host) => format!("{host}:{port}"),
+        Some(host) => format!("{host}:{}", free_port()),
         None => endpoint.to_owned(),
     };
     let orb = Orb::builder()

@@ -1,9 +1,10 @@
 //! omniORB, the fastest ORB in service: C++ programs, built when first needed.
 
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
+
+use oxorb_testkit::net::free_port;
 
 use super::build::{build, run};
 use crate::Result;
@@ -318,10 +319,7 @@ impl Events {
     /// Starts omniEvents with a channel that moves events on as often as it can (its default is ten times a second) and
     /// drops none of those on their way.
     pub(crate) fn serve(&self, placement: Placement) -> Result<EventService> {
-        let port = TcpListener::bind("127.0.0.1:0")?
-            .local_addr()?
-            .port()
-            .to_string();
+        let port = free_port().to_string();
         let state = State(self.directory.join(format!("state-{}", std::process::id())));
         let _ = std::fs::remove_dir_all(&state.0);
         std::fs::create_dir_all(&state.0)?;

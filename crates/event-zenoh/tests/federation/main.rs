@@ -4,7 +4,6 @@ mod priorities;
 mod routers;
 mod sharing;
 
-use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -14,6 +13,7 @@ use oxorb_event::{
     publishes,
 };
 use oxorb_event_zenoh::{Federation, FederationOptions, Node, WhenCongested, ZenohGateway};
+use oxorb_testkit::net::free_port;
 
 /// For what must happen: no machine, however loaded, takes that long.
 const LONG: Duration = Duration::from_secs(60);
@@ -129,11 +129,6 @@ fn event(event_type: i32, source: i32, ttl: i32, payload: &[u8]) -> Event {
     event.header.ttl = ttl;
     event.data.payload = payload.to_vec();
     event
-}
-
-fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().port()
 }
 
 #[track_caller]

@@ -6,6 +6,7 @@ use oxorb_event::gateway::{
     Destinations, GatewayError, Interface, ReceiverOptions, SenderOptions, UdpReceiver, UdpSender,
 };
 use oxorb_event::{ChannelOptions, EventChannel, Filter, RemoteChannel, publishes};
+use oxorb_testkit::net::free_port;
 use oxorb_testkit::peers::missing;
 
 use super::{Record, asks, event, until};
@@ -233,7 +234,8 @@ fn an_event_in_a_circle_ends_with_its_ttl() {
 #[test]
 fn a_gateway_ignores_itself_and_events_without_a_destination() {
     let channel = channel();
-    let receiver_at = UdpSocket::bind(loopback(0)).unwrap().local_addr().unwrap();
+    // Each needs the address of the other before it starts.
+    let receiver_at = loopback(free_port());
     let destinations = Destinations::by_type(&format!("17@{receiver_at}")).unwrap();
     let sender = sender(&channel, SenderOptions::new(destinations));
     let options = ReceiverOptions {
@@ -253,9 +255,9 @@ fn a_gateway_ignores_itself_and_events_without_a_destination() {
 
 #[test]
 fn errors_name_the_address_and_the_entry() {
-    let taken = UdpSocket::bind(loopback(0)).unwrap().local_addr().unwrap();
     let channel = channel();
-    let _holder = UdpReceiver::connect(&channel, ReceiverOptions::new(taken)).unwrap();
+    let holder = UdpReceiver::connect(&channel, ReceiverOptions::new(loopback(0))).unwrap();
+    let taken = holder.address().unwrap();
     let error = UdpReceiver::connect(&channel, ReceiverOptions::new(taken)).unwrap_err();
     assert!(matches!(error, GatewayError::Socket { .. }));
     assert!(

@@ -16,6 +16,7 @@ use oxorb_notify::cos_notify_filter::ConstraintExp;
 use oxorb_notify::notify_ext;
 use oxorb_notify::{Limits, NotifyService, Settings, Store};
 use oxorb_testkit::disk::SmallDisk;
+use oxorb_testkit::net::free_port;
 
 use crate::peers::{Heard, PATIENCE, peer};
 use crate::structured::{event, property};
@@ -33,7 +34,7 @@ impl Stored {
         let name = format!("oxorb-notify-{}-{name}.redb", std::process::id());
         let file = std::env::temp_dir().join(name);
         let _ = std::fs::remove_file(&file);
-        Stored::at(&file, 0, settings)
+        Stored::at(&file, free_port(), settings)
     }
 
     pub(crate) fn at(file: &Path, port: u16, settings: Settings) -> Stored {
@@ -41,11 +42,9 @@ impl Stored {
         let orb = Orb::builder().listen(&listen).build().unwrap();
         let store = Store::open(file).unwrap();
         let service = NotifyService::start_stored(&orb, store, settings).unwrap();
-        let ior = service.factory().reference().ior().clone();
-        let profile = ior.iiop_profiles().next().expect("it listens");
         Stored {
             file: file.to_owned(),
-            port: profile.endpoints()[0].port,
+            port,
             orb,
             service,
         }
@@ -349,7 +348,7 @@ fn pushes_succeed_again_once_a_full_disk_has_room() {
         return;
     };
     let client = client();
-    let stored = Stored::at(&disk.file("events.redb"), 0, Settings::default());
+    let stored = Stored::at(&disk.file("events.redb"), free_port(), Settings::default());
     let channel = stored.channel(&client);
     let source = source(&channel);
     let (proxy, heard) = sink(&client, &channel);

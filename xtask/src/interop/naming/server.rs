@@ -1,12 +1,13 @@
 //! The name servers of the three ORBs.
 
 use std::ffi::OsString;
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::Path;
 use std::time::Duration;
 
 use crate::interop::build::Programs;
 use crate::interop::orb::Orb;
+use crate::interop::ports;
 use crate::interop::process::Running;
 
 const START: Duration = Duration::from_secs(30);
@@ -22,7 +23,7 @@ impl Server {
     pub(super) fn start(orb: Orb, programs: &Programs, work: &Path) -> Result<Self, String> {
         let folder = work.join(format!("{}-names", orb.name()));
         std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-        let port = free_port()?;
+        let port = ports::reserve(1)?;
         let path = |name: &str| folder.join(name).into_os_string();
         let (program, args): (OsString, Vec<OsString>) = match orb {
             Orb::Ox => (
@@ -73,10 +74,4 @@ impl Server {
             _running: running,
         })
     }
-}
-
-fn free_port() -> Result<u16, String> {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).map_err(|e| e.to_string())?;
-    let address = listener.local_addr().map_err(|e| e.to_string())?;
-    Ok(address.port())
 }

@@ -88,7 +88,8 @@ fn every_plan_is_proved_with_the_bounds_of_its_chains() {
 
 #[test]
 fn both_servers_are_counted_by_the_ticks_of_the_same_plan() {
-    let told = good(&["demo", "avionics", "--seconds", "1", "--format", "json"]);
+    // The ticks below are those of one second: on a busy machine an act begins late and counts fewer.
+    let told = good(&["demo", "avionics", "--seconds", "2", "--format", "json"]);
     let told: Value = serde_json::from_str(&told).unwrap();
     assert_eq!(told["load"], 4);
     for act in ["ordinary", "real_time"] {

@@ -109,14 +109,17 @@ fn an_asynchronous_call_times_out_even_while_the_connection_is_busy() {
     played(
         |server| {
             let mut connection = server.accept();
+            connection.answer_next(1);
             let unanswered = connection.request();
             // Answers to nobody, without a pause, until the client leaves.
             let noise = reply(unanswered + 1, ReplyStatus::NO_EXCEPTION, |_| Ok(()));
             while connection.try_send(&noise).is_ok() {}
         },
         |server| {
-            let object = server.object(&client).with_timeout(SHORT);
-            let late = ping_async(&object, 0).wait().unwrap_err();
+            let object = server.object(&client);
+            assert_eq!(ping_async(&object, 0).wait(), Ok(1));
+            let hurried = object.with_timeout(SHORT);
+            let late = timed_out(|| ping_async(&hurried, 0).wait());
             assert_raised(late, SystemExceptionKind::Timeout, CompletionStatus::Maybe);
             client.shutdown(true).unwrap();
         },

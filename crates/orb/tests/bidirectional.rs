@@ -405,7 +405,8 @@ fn a_callback_that_takes_too_long_is_a_time_out_and_harms_nobody() {
     keep(&object, &here).unwrap();
     let kept = at_server.0.kept();
     let hurried = kept.reference().with_timeout(Duration::from_millis(20));
-    let exception = call(&ObjectRef::from_ref(hurried), &SLEEP).unwrap_err();
+    let hurried = ObjectRef::from_ref(hurried);
+    let exception = timed_out(|| call(&hurried, &SLEEP));
     assert_raised(
         exception,
         SystemExceptionKind::Timeout,

@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use std::thread;
 
 use common::fake::{FakeConnection, Received, played};
-use common::{LONG, PINGER, SHORT, assert_raised, client, ping, port};
+use common::{LONG, PINGER, SHORT, assert_raised, client, ping, port, timed_out};
 use oxorb::{ClientConnections, CompletionStatus, Interface, SystemExceptionKind};
 use oxorb_cdr::{ByteOrder, Dialect, Encoder};
 use oxorb_giop::ReplyStatus;
@@ -67,7 +67,8 @@ fn told(sharing: ClientConnections, version: Version, made_by: Option<u32>) -> b
             thread::scope(|scope| {
                 let waiting = scope.spawn(|| ping(&object, 0));
                 first_came.recv().unwrap();
-                let late = ping(&object.with_timeout(SHORT), 0).unwrap_err();
+                let hurried = object.with_timeout(SHORT);
+                let late = timed_out(|| ping(&hurried, 0));
                 assert_raised(late, SystemExceptionKind::Timeout, CompletionStatus::Maybe);
                 assert_eq!(ping(&object, 0), Ok(7));
                 assert_eq!(waiting.join().unwrap(), Ok(7), "others notice nothing");

@@ -191,6 +191,14 @@ fn a_new_connection_that_is_closed_in_order_is_transient() {
     assert_eq!(refused.minor, minor::transient::CONNECTION_CLOSED);
 }
 
+/// Makes a call that is answered with 1, and one that takes too long and has its connection before
+/// its time runs.
+fn late_over_an_open_connection(object: &ObjectRef) -> SystemException {
+    assert_eq!(ping(object, 0), Ok(1));
+    let hurried = object.with_timeout(SHORT);
+    timed_out(|| ping(&hurried, 0))
+}
+
 #[test]
 fn a_server_that_never_answers_is_timeout_maybe_and_is_told() {
     let _guard = watchdog(LONG);
@@ -199,11 +207,12 @@ fn a_server_that_never_answers_is_timeout_maybe_and_is_told() {
         let late = played(
             |server| {
                 let mut connection = server.accept();
+                connection.answer_next(1);
                 let id = connection.request();
                 assert_eq!(connection.receive(), Received::Cancel(id));
                 assert_eq!(connection.receive(), Received::End);
             },
-            |server| ping(&server.object(&client).with_timeout(SHORT), 0).unwrap_err(),
+            |server| late_over_an_open_connection(&server.object(&client)),
         );
         assert_raised(late, SystemExceptionKind::Timeout, CompletionStatus::Maybe);
         assert_eq!(late.minor, minor::timeout::AWAITING_REPLY);
@@ -218,6 +227,7 @@ fn an_answer_that_trickles_in_does_not_stretch_the_time() {
     let late = played(
         |server| {
             let mut connection = server.accept();
+            connection.answer_next(1);
             let id = connection.request();
             let octets = reply(id, ReplyStatus::NO_EXCEPTION, |e| {
                 e.copy_octets(&[0; 4000]);
@@ -231,7 +241,7 @@ fn an_answer_that_trickles_in_does_not_stretch_the_time() {
             }
             panic!("the client waited for all of it");
         },
-        |server| ping(&server.object(&client).with_timeout(SHORT), 0).unwrap_err(),
+        |server| late_over_an_open_connection(&server.object(&client)),
     );
     assert_raised(late, SystemExceptionKind::Timeout, CompletionStatus::Maybe);
 }

@@ -478,9 +478,9 @@ fn a_caller_in_the_same_process_waits_too() {
     );
     // Calls that take too long.
     let hasty = object.with_timeout(Duration::from_millis(50));
-    let late = ping(&hasty, 1).unwrap_err();
+    let late = timed_out(|| ping(&hasty, 1));
     assert_raised(late, SystemExceptionKind::Timeout, CompletionStatus::Maybe);
-    let late = ping_async(&hasty, 1).wait().unwrap_err();
+    let late = timed_out(|| ping_async(&hasty, 1).wait());
     assert_raised(late, SystemExceptionKind::Timeout, CompletionStatus::Maybe);
     for (n, later) in keeper.take(2) {
         assert!(later.is_cancelled());

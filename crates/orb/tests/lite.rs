@@ -318,7 +318,7 @@ fn a_call_that_is_given_up_is_cancelled_at_its_server() {
         let local = server.root_poa().activate_servant(watcher.clone()).unwrap();
         let object = elsewhere(&client, &local);
         let hurried = object.with_timeout(SHORT);
-        let late = call(&hurried, &WATCH).unwrap_err();
+        let late = timed_out(|| call(&hurried, &WATCH));
         assert_raised(late, SystemExceptionKind::Timeout, CompletionStatus::Maybe);
         while !watcher.cancelled.load(Ordering::SeqCst) {
             thread::yield_now();

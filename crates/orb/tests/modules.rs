@@ -15,8 +15,9 @@ use oxorb::sched::repository::{Characteristics, Constraints};
 use oxorb::sched::time::{MILLISECOND, SECOND};
 use oxorb::sched::{DispatchModel, DispatchTable, OsPriorities, Repository, Schedule, Strategy};
 use oxorb::{
-    CompletionStatus, Incident, Interface, Modules, ObjectRef, Orb, Outcome, RunTimeScheduler,
-    SchedulingClass, Servant, SystemException, SystemExceptionKind, Upcall, minor,
+    ClientConnections, CompletionStatus, Incident, Interface, Modules, ObjectRef, Orb, Outcome,
+    RunTimeScheduler, SchedulingClass, Servant, SystemException, SystemExceptionKind, Upcall,
+    minor,
 };
 
 static HOLD: Op = Op::twoway("hold");
@@ -140,6 +141,13 @@ impl Plant {
     fn hold(&self) {
         send(&self.object, &HELD).unwrap();
         assert_eq!(self.next(), "hold");
+    }
+
+    /// Waits until the server has read what was sent over the connection of `object` so far: until a
+    /// request behind it, which another module serves, is answered.
+    fn until_read(&self, object: &ObjectRef) {
+        call(object, &URGENT).unwrap();
+        assert_eq!(self.next(), "urgent");
     }
 
     fn release(&self) {
@@ -298,9 +306,10 @@ fn late_plant(missed: Missed) -> Plant {
 
 #[test]
 fn response_counts_from_arrival() {
-    let plant = plant(Strategy::EDF, |_| {});
+    let plant = plant(Strategy::MUF, |_| {});
     plant.hold();
     send(&plant.object, &SOON).unwrap();
+    plant.until_read(&plant.object);
     thread::sleep(Duration::from_millis(30));
     plant.release();
     assert_eq!(plant.next(), "soon");
@@ -317,20 +326,19 @@ fn response_counts_from_arrival() {
 
 #[test]
 fn an_orb_that_ends_lets_waiting_requests_run() {
-    let plant = plant(Strategy::EDF, |_| {});
+    let plant = plant(Strategy::MUF, |_| {});
     plant.hold();
-    let answered = thread::scope(|scope| {
-        let asked = scope.spawn(|| call(&plant.object, &WAIT));
-        while plant.server.connection_statistics().open == 0 {
-            thread::yield_now();
-        }
-        thread::sleep(Duration::from_millis(50));
+    let client = common::client(ClientConnections::Multiplexed);
+    let object = elsewhere(&client, plant.object.reference());
+    let asked = object.reference();
+    let asked = asked.invoke_async::<(), SystemException>(&WAIT, |_| Ok(()), |_| Ok(()));
+    plant.until_read(&object);
+    thread::scope(|scope| {
         let ended = scope.spawn(|| plant.server.shutdown(true));
         plant.release();
         ended.join().unwrap().unwrap();
-        asked.join().unwrap()
     });
-    assert_eq!(answered, Ok(()));
+    assert_eq!(asked.wait(), Ok(()));
 }
 
 #[test]

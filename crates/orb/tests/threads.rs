@@ -5,7 +5,7 @@ mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::sync::{Arc, Barrier, Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::{Arc, Barrier, Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -339,25 +339,25 @@ fn a_lookup_is_a_thread_of_the_orb() {
     let object = client
         .string_to_object("corbaloc::no-such-host.invalid:1/x")
         .unwrap();
-    let look = || {
-        thread::scope(|scope| {
-            let calls = scope.spawn(|| {
+    // A lookup may be over before this thread looks: there is another one until one was seen.
+    let seen = OnceLock::new();
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
                 client.set_thread_priority(priority(20)).unwrap();
-                ping(&object, 1)
+                while seen.get().is_none() {
+                    assert!(ping(&object, 1).is_err());
+                }
             });
-            let mut seen = None;
-            while !calls.is_finished() && seen.is_none() {
-                let threads = client.threads();
-                let mut threads = threads.into_iter();
-                seen = threads.find(|thread| thread.purpose == ThreadPurpose::LookUp);
+        }
+        while seen.get().is_none() {
+            let mut threads = client.threads().into_iter();
+            if let Some(found) = threads.find(|thread| thread.purpose == ThreadPurpose::LookUp) {
+                seen.set(found).unwrap();
             }
-            assert!(calls.join().unwrap().is_err());
-            seen
-        })
-    };
-    // A lookup may be over before this thread looks.
-    let look_up = std::iter::from_fn(|| Some(look())).flatten().next();
-    let look_up = look_up.expect("it is looked for until it is seen");
+        }
+    });
+    let look_up = seen.get().unwrap();
     assert_eq!(look_up.name, "oxorb-lookup");
     assert_eq!(look_up.actual.cpus, look_up.configured.cpus);
     client.shutdown(true).unwrap();

@@ -460,7 +460,8 @@ fn a_call_that_takes_too_long_times_out() {
         let local = server.root_poa().activate_servant(servant.clone()).unwrap();
         let object = elsewhere(&client, &local);
         let gate = servant.gate.lock().unwrap();
-        let error = call(&object.with(RelativeRoundtripTimeout(SHORT)), &WAIT).unwrap_err();
+        let hurried = object.with(RelativeRoundtripTimeout(SHORT));
+        let error = timed_out(|| call(&hurried, &WAIT));
         assert_raised(error, SystemExceptionKind::Timeout, CompletionStatus::Maybe);
         drop(gate);
         assert_eq!(ping(&object, 1), Ok(2));
@@ -476,7 +477,8 @@ fn a_server_that_answers_nothing_times_out() {
     let client = cached();
     let url = format!("corbaloc:uiop:{}|key", path.0.display());
     let object = client.string_to_object(&url).unwrap();
-    let error = ping(&object.with(RelativeRoundtripTimeout(SHORT)), 1).unwrap_err();
+    let hurried = object.with(RelativeRoundtripTimeout(SHORT));
+    let error = timed_out(|| ping(&hurried, 1));
     assert_raised(error, SystemExceptionKind::Timeout, CompletionStatus::Maybe);
     client.shutdown(true).unwrap();
 }

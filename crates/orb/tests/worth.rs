@@ -289,6 +289,8 @@ fn explicit_binding_opens_the_connection_of_the_class() {
 /// Counts how many of its requests run at one time, and notes their order.
 #[derive(Default)]
 struct Together {
+    /// Number of requests that have to run at one time before the first of them ends.
+    wanted: usize,
     running: AtomicUsize,
     most: AtomicUsize,
     order: Mutex<Vec<i64>>,
@@ -304,7 +306,11 @@ impl Servant for Together {
         let running = self.running.fetch_add(1, Ordering::SeqCst) + 1;
         self.most.fetch_max(running, Ordering::SeqCst);
         self.order.lock().unwrap().extend(number);
+        // Time for another request to begin. Where one has to, this one waits for it.
         thread::sleep(Duration::from_millis(20));
+        until("requests run side by side", || {
+            self.most.load(Ordering::SeqCst) >= self.wanted
+        });
         self.running.fetch_sub(1, Ordering::SeqCst);
         upcall.reply(|e| {
             e.longlong(0);
@@ -333,7 +339,14 @@ fn a_message_stream_is_served_in_order() {
         ] {
             let server = server(concurrency);
             let client = client(ClientConnections::Cached);
-            let servant = Arc::<Together>::default();
+            let wanted = match class {
+                CommunicationClass::MessageStream => 1,
+                _ => 2,
+            };
+            let servant = Arc::new(Together {
+                wanted,
+                ..Together::default()
+            });
             let object = server.root_poa().activate_servant(servant.clone()).unwrap();
             let object = elsewhere(&client, &object).with(of_class(class));
             let calls: Vec<_> = (0..REQUESTS).map(|n| ping_async(&object, n)).collect();

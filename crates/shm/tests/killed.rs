@@ -323,8 +323,12 @@ fn run(link: &dyn Link, state: State) {
                 assert_eq!(link.read(&mut buffer, 4096).unwrap(), 0);
                 return;
             };
-            while !link.is_dead() {
+            // Once in any case: the other one may be dead before this thread runs.
+            loop {
                 room.fill(5);
+                if link.is_dead() {
+                    break;
+                }
             }
             let room = room.sealed();
             // Nobody had to be woken, perhaps: then the read tells.

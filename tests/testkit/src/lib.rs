@@ -10,6 +10,7 @@
 //! | [`realtime`] | privileges for priorities and reservations |
 //! | [`hostile`] | peers that send what no client should |
 //! | [`watchdog()`] | tests that never hang |
+//! | [`until()`] | waiting for what other threads do |
 //! | [`net`] | free ports |
 //! | [`tap`] | what two processes say to each other |
 //! | [`octets()`] | octets written as hexadecimal digits |
@@ -29,9 +30,11 @@ pub mod process;
 pub mod realtime;
 pub mod syscalls;
 pub mod tap;
+mod until;
 pub mod watchdog;
 
 pub use callgrind::instructions;
 pub use octets::octets;
 pub use realtime::{overload_is_refused, require_realtime, require_reservations};
+pub use until::until;
 pub use watchdog::{Watchdog, watchdog};

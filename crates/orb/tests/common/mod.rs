@@ -13,6 +13,7 @@ pub(crate) mod peer;
 pub(crate) mod transport;
 pub(crate) mod worker;
 
+use std::fmt::Debug;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -28,6 +29,7 @@ use oxorb_cdr::{ByteOrder, Decoder, Encoder, Result as CdrResult};
 use oxorb_giop::{RequestHeader, TargetAddress};
 use oxorb_testkit::process::{Process, rerun};
 
+pub(crate) use oxorb_testkit::until;
 pub(crate) use transport::only_over;
 use transport::wire;
 
@@ -60,6 +62,15 @@ pub(crate) struct Pinger {
 
 /// Octets in the answer to `big`: more than any socket buffer holds.
 pub(crate) const BIG_ANSWER: usize = 32 << 20;
+
+impl Pinger {
+    /// Waits until so many calls have come to the gate.
+    pub(crate) fn until_at_gate(&self, count: u32) {
+        until("calls come to the gate", || {
+            self.at_gate.load(Ordering::SeqCst) >= count
+        });
+    }
+}
 
 impl Servant for Pinger {
     fn repository_id(&self) -> &str {
@@ -284,6 +295,21 @@ pub(crate) fn assert_raised(
         (kind, status),
         "{exception}"
     );
+}
+
+/// Repeats a call until its time is over after its request was sent, and returns that TIMEOUT.
+/// On a loaded machine the time may be over before: then the call has not run.
+#[track_caller]
+pub(crate) fn timed_out<T: Debug>(
+    mut call: impl FnMut() -> Result<T, SystemException>,
+) -> SystemException {
+    loop {
+        let late = call().unwrap_err();
+        if late.completed != CompletionStatus::No {
+            assert_eq!(late.kind, SystemExceptionKind::Timeout, "{late}");
+            return late;
+        }
+    }
 }
 
 /// Waits until the server works on a `hang`.

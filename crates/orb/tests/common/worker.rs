@@ -122,20 +122,21 @@ pub(crate) fn native() -> i16 {
 }
 
 pub(crate) fn whereabouts(object: &ObjectRef) -> Where {
-    object
-        .reference()
-        .invoke::<_, SystemException>(
-            &WHERE,
-            |_| Ok(()),
-            |d| {
-                Ok(Where {
-                    thread: d.string()?.into_owned(),
-                    priority: d.short()?,
-                    native: d.short()?,
-                })
-            },
-        )
-        .unwrap()
+    ask_whereabouts(object).unwrap()
+}
+
+pub(crate) fn ask_whereabouts(object: &ObjectRef) -> Result<Where, SystemException> {
+    object.reference().invoke(
+        &WHERE,
+        |_| Ok(()),
+        |d| {
+            Ok(Where {
+                thread: d.string()?.into_owned(),
+                priority: d.short()?,
+                native: d.short()?,
+            })
+        },
+    )
 }
 
 pub(crate) fn call(object: &ObjectRef, op: &'static Op) -> Result<(), SystemException> {

@@ -16,8 +16,9 @@ use std::time::{Duration, Instant, SystemTime};
 use oxorb::__gen::Op;
 use oxorb::{
     AsyncReply, CompletionStatus, IdAssignment, Incident, Interface, Lifespan, ObjectRef, Orb,
-    Policies, SystemException,
+    Policies, SystemException, SystemExceptionKind,
 };
+use oxorb_testkit::net::free_port;
 use oxorb_testkit::process::{Process, rerun};
 
 use worker::Worker;
@@ -44,6 +45,19 @@ const SERVING: &str = "OXORB_FAULTS_SERVING";
 
 /// Where the server notes what it runs.
 const JOURNAL: &str = "OXORB_FAULTS_JOURNAL";
+
+/// Repeats a call until its time is over after its request was sent, and returns that TIMEOUT.
+/// On a loaded machine the time may be over before: then the call has not run.
+#[track_caller]
+pub(crate) fn timed_out(mut call: impl FnMut() -> Result<i64, SystemException>) -> SystemException {
+    loop {
+        let late = call().unwrap_err();
+        if late.completed != CompletionStatus::No {
+            assert_eq!(late.kind, SystemExceptionKind::Timeout, "{late}");
+            return late;
+        }
+    }
+}
 
 /// In the process that a [`Server`] started: serves until it is killed.
 pub(crate) fn serve() {
@@ -86,6 +100,8 @@ struct Place {
     addresses: Option<u64>,
     /// On this host of a [`World`](world::World); otherwise beside the test.
     host: Option<String>,
+    /// At this port; 0 for any.
+    port: u16,
 }
 
 impl Server {
@@ -93,6 +109,16 @@ impl Server {
     /// [`serve`].
     pub(crate) fn start(settings: &[(&str, &str)]) -> Server {
         Server::at(Place::default(), settings)
+    }
+
+    /// Starts a server as [`start`](Server::start) does, at a port that is still free when it starts
+    /// again.
+    pub(crate) fn restartable(settings: &[(&str, &str)]) -> Server {
+        let place = Place {
+            port: free_port(),
+            ..Place::default()
+        };
+        Server::at(place, settings)
     }
 
     /// The same, with at most so many descriptors.
@@ -133,7 +159,7 @@ impl Server {
         let journal = std::env::temp_dir().join(name);
         let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
         let settings: Vec<_> = settings.iter().map(owned).collect();
-        let (process, ior) = run(&settings, &place, 0, &journal);
+        let (process, ior) = run(&settings, &place, place.port, &journal);
         Server {
             process,
             ior,
@@ -186,7 +212,8 @@ impl Server {
         self.restart_killed();
     }
 
-    /// The same server again, after [`kill`](Server::kill).
+    /// The same server again, after [`kill`](Server::kill): on a host of its own, where nobody else
+    /// takes its port, or of [`restartable`](Server::restartable).
     pub(crate) fn restart_killed(&mut self) {
         let port = self.address().port();
         let started = run(&self.settings, &self.place, port, &self.journal);

@@ -1,0 +1,29 @@
+//! Waiting for states.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Time for what must happen: no machine, however loaded, takes that long.
+const BOUND: Duration = Duration::from_secs(60);
+
+/// Waits until `holds` returns true, because another thread or process has got so far.
+///
+/// A test that sleeps instead fails where that thread has not run meanwhile. Panics after a minute.
+///
+/// ```
+/// use std::sync::atomic::{AtomicBool, Ordering};
+///
+/// let begun = AtomicBool::new(false);
+/// std::thread::scope(|scope| {
+///     scope.spawn(|| begun.store(true, Ordering::SeqCst));
+///     oxorb_testkit::until("the thread has begun", || begun.load(Ordering::SeqCst));
+/// });
+/// ```
+#[track_caller]
+pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < BOUND, "not within {BOUND:?}: {what}");
+        thread::sleep(Duration::from_millis(1));
+    }
+}

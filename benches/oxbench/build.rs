@@ -19,6 +19,7 @@ fn main() -> Result<(), oxorb_idlgen::Error> {
         .executors(true)
         .compile()?;
     oxorb_idlgen::compile([
+        "idl/control.idl",
         "idl/cubit.idl",
         "idl/in_place.idl",
         "idl/probe.idl",
@@ -26,5 +27,6 @@ fn main() -> Result<(), oxorb_idlgen::Error> {
         "idl/load.idl",
         "idl/oneway.idl",
         "idl/dispatch.idl",
+        "idl/wire.idl",
     ])
 }

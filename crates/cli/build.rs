@@ -2,8 +2,10 @@
 
 fn main() -> Result<(), oxorb_idlgen::Error> {
     oxorb_idlgen::compile([
+        "idl/echo.idl",
         "idl/navigation.idl",
         "idl/overload.idl",
+        "../../idl/oxorb/admission.idl",
         "../../idl/oxorb/events.idl",
         "../../idl/oxorb/measurements.idl",
     ])

@@ -1,4 +1,4 @@
-//! Compiles the interfaces of deployment: the OMG's, DAnCE's and ours; and components for the tests.
+//! Compiles the interfaces of deployment: the OMG's, DAnCE's and ours; those of naming; and components for the tests.
 
 fn main() -> Result<(), oxorb_idlgen::Error> {
     facts();
@@ -9,6 +9,10 @@ fn main() -> Result<(), oxorb_idlgen::Error> {
             "../../idl/oxorb/deployment.idl",
         ])
         .joined("deployment")
+        .runtime("::oxorb_core::__gen")
+        .compile()?;
+    oxorb_idlgen::Builder::new()
+        .file("../../idl/omg/CosNaming.idl")
         .runtime("::oxorb_core::__gen")
         .compile()?;
     oxorb_idlgen::Builder::new()

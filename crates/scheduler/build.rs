@@ -1,5 +1,8 @@
-//! Compiles the interface of the scheduling service.
+//! Compiles the interfaces of the scheduling service.
 
 fn main() -> Result<(), oxorb_idlgen::Error> {
-    oxorb_idlgen::compile(["../../idl/omg/RtecScheduler.idl"])
+    oxorb_idlgen::compile([
+        "../../idl/omg/RtecScheduler.idl",
+        "../../idl/oxorb/schedule.idl",
+    ])
 }

@@ -34,6 +34,7 @@ fn main() -> Result<(), oxorb_idlgen::Error> {
         "idl/global.idl",
         "idl/idl4.idl",
         "idl/in_place.idl",
+        "idl/lanes.idl",
         "idl/later.idl",
         "idl/mapping.idl",
         "idl/names.idl",

@@ -25,7 +25,7 @@ mod run;
 use std::path::{Path, PathBuf};
 
 use capture::Decoded;
-use matrix::Cell;
+use matrix::{Cell, Column};
 use orb::Orb;
 use run::Outcome;
 
@@ -34,7 +34,7 @@ Usage: cargo xtask interop [options]
 
   --orbs A,B        only these ORBs (oxorb, omniorb, jacorb)
   --column C        only this column (1.0, 1.1, 1.2, utf-8, latin-1, big-endian, fragments,
-                    strategies, lanes, bidirectional, unix)
+                    strategies, lanes, bidirectional, unix, tls, s390x)
   --jobs N          pairs that run at the same time (2)
   --write           write the result to INTEROP.md
   --check           fail when INTEROP.md says something else
@@ -127,7 +127,12 @@ struct CellResult {
 pub(crate) fn main(args: &[String]) -> Result<(), String> {
     let options = Options::parse(args)?;
     let places = Places::find()?;
-    let programs = build::build(&places, &options.orbs)?;
+    let foreign = options.calls
+        && options
+            .column
+            .as_ref()
+            .is_none_or(|it| it == Column::S390x.name());
+    let programs = build::build(&places, &options.orbs, foreign)?;
     let mut results = Vec::new();
     if options.calls {
         let cells = matrix::cells(&options.orbs, options.column.as_deref());

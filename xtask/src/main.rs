@@ -4,11 +4,13 @@
 mod corpus;
 mod interop;
 mod metrics;
+mod size;
 mod tidy;
+mod workspace;
 
 use std::process::ExitCode;
 
-const USAGE: &str = "Usage: cargo xtask <chore>\n\n  idl-corpus  every IDL file there is, and the Rust that comes out (see --help)\n  interop     OxORB, omniORB and JacORB call each other (see --help)\n  metrics     lines, functions and complexity of each task of the ORB (E12)\n  tidy        the rules of the house that a compiler does not check";
+const USAGE: &str = "Usage: cargo xtask <chore>\n\n  idl-corpus  every IDL file there is, and the Rust that comes out (see --help)\n  interop     OxORB, omniORB and JacORB call each other (see --help)\n  metrics     lines, functions and complexity of each task of the ORB (E12)\n  size        what the smallest programs take on disk and in memory (see --help)\n  tidy        the rules of the house that a compiler does not check";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -16,6 +18,7 @@ fn main() -> ExitCode {
         Some("idl-corpus") => corpus::main(&args[1..]),
         Some("interop") => interop::main(&args[1..]),
         Some("metrics") => metrics::main(&args[1..]),
+        Some("size") => size::main(&args[1..]),
         Some("tidy") => tidy::main(&args[1..]),
         _ => Err(USAGE.to_owned()),
     };

@@ -36,7 +36,7 @@ pub(crate) fn main(args: &[String]) -> Result<(), String> {
             _ => return Err(USAGE.to_owned()),
         }
     }
-    let workspace = crate::tidy::workspace();
+    let workspace = crate::workspace::folder();
     let report = measure(&workspace)?;
     match json {
         true => println!("{}", report.json()),
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn every_task_has_functions_and_the_page_has_every_task() {
-        let workspace = crate::tidy::workspace();
+        let workspace = crate::workspace::folder();
         let report = measure(&workspace).unwrap();
         let page = std::fs::read_to_string(workspace.join(PAGE)).unwrap();
         for task in tasks::TASKS {

@@ -6,6 +6,7 @@
 //! | who may depend on whom | [`direction`] |
 //! | links of pages lead somewhere | [`links`] |
 //! | what every package says about itself | [`manifest`] |
+//! | how summaries of doc comments may begin | [`prose`] |
 //! | which parts of `core` may name which | [`sides`] |
 //! | where unsafe code may be, and that all else forbids it | [`safety`] |
 //! | what the text of a file may hold, and how long it may be | [`text`] |
@@ -17,12 +18,13 @@ mod direction;
 mod errors;
 mod links;
 mod manifest;
+mod prose;
 mod safety;
 mod sides;
 mod text;
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use cargo_metadata::MetadataCommand;
@@ -32,7 +34,7 @@ pub(crate) fn main(args: &[String]) -> Result<(), String> {
     if !args.is_empty() {
         return Err("Usage: cargo xtask tidy".to_owned());
     }
-    let findings = check(&workspace())?;
+    let findings = check(&crate::workspace::folder())?;
     for finding in &findings {
         eprintln!("{finding}");
     }
@@ -84,15 +86,6 @@ impl fmt::Display for Finding {
     }
 }
 
-pub(crate) fn workspace() -> PathBuf {
-    // Cargo says where this package lies when it runs it; nothing of that is compiled in.
-    let package = std::env::var("CARGO_MANIFEST_DIR").unwrap_or_else(|_| "xtask".to_owned());
-    Path::new(&package)
-        .parent()
-        .map(Path::to_owned)
-        .unwrap_or_default()
-}
-
 fn check(workspace: &Path) -> Result<Vec<Finding>, String> {
     let metadata = MetadataCommand::new()
         .manifest_path(workspace.join("Cargo.toml"))
@@ -105,6 +98,7 @@ fn check(workspace: &Path) -> Result<Vec<Finding>, String> {
     let files = files(workspace)?;
     findings.extend(sides::check(workspace, &files));
     findings.extend(cycles::check(workspace, &files));
+    findings.extend(prose::check(workspace, &files));
     for file in files {
         // What is not text, or was deleted and not yet committed, has no rules.
         if let Ok(text) = std::fs::read_to_string(workspace.join(&file)) {
@@ -157,7 +151,7 @@ mod tests {
 
     #[test]
     fn the_work_tree_is_tidy() {
-        let errors = check(&workspace()).unwrap();
+        let errors = check(&crate::workspace::folder()).unwrap();
         let errors = errors.iter().filter(|found| found.is_error);
         let errors: Vec<String> = errors.map(Finding::to_string).collect();
         assert!(errors.is_empty(), "{}", errors.join("\n"));

@@ -4,12 +4,15 @@
 //! Every count is a difference: the same processes, or the same start, with few and with many calls. What
 //! starting, warming up and the commands between the processes cost falls out.
 
+mod budgets;
 pub(crate) mod callgrind;
 mod messagings;
 mod scale;
 pub(crate) mod strace;
+mod virtual_calls;
 
 use std::fmt;
+use std::path::Path;
 
 use clap::Args;
 use serde::Serialize;
@@ -19,10 +22,12 @@ use crate::experiment::{EXPERIMENTS, Experiment};
 use crate::format::Format;
 use crate::peers::{self, Contender, Pair, Peer};
 use crate::placement::{Placement, Role};
+use budgets::Budgets;
 use callgrind::Log;
 use messagings::Messagings;
 use scale::Scale;
 use strace::{Calls, Strace};
+use virtual_calls::{Profile, Sites};
 
 /// Options of `oxbench counts`.
 #[derive(Args)]
@@ -36,12 +41,15 @@ pub(crate) struct Options {
     format: Format,
 }
 
-/// Bounds of one ping after warm-up, on each side of a private connection. Measured by thin LTO: 1,357 and 1,854
+/// Bounds of one ping after warm-up, on each side of a private connection. Measured by fat LTO: 1,242 and 1,751
 /// instructions; omniORB takes 2,450 and 3,260.
 const BOUNDS: Bounds = Bounds {
     allocations: 0.0,
     system_calls: 2.0,
     futexes: 0.0,
+    // Measured by fat LTO: 4.01 on either side.
+    client_virtual_calls: 5.0,
+    server_virtual_calls: 5.0,
     client_instructions: 1500.0,
     server_instructions: 1850.0,
 };
@@ -50,6 +58,8 @@ struct Bounds {
     allocations: f64,
     system_calls: f64,
     futexes: f64,
+    client_virtual_calls: f64,
+    server_virtual_calls: f64,
     client_instructions: f64,
     server_instructions: f64,
 }
@@ -80,16 +90,21 @@ pub(crate) fn run(options: &Options) -> Result {
     tools_are_there()?;
     let mut broken = Vec::new();
     let mut all = Vec::new();
-    let mut messagings = None;
+    let (mut messagings, mut budgets) = (None, None);
     for &peer in &options.peers {
-        let counts = count(&peers::prepare(peer)?)?;
+        let contender = peers::prepare(peer)?;
+        let counts = count(&contender)?;
         if peer == Peer::OxOrb {
             broken = counts.above(&BOUNDS);
             messagings = Some(messagings::count(&counts)?);
+            if callgrind::is_available() {
+                budgets = Some(budgets::count(&contender)?);
+            }
         }
         all.push(counts);
     }
     broken.extend(messagings.iter().flat_map(Messagings::broken));
+    broken.extend(budgets.iter().flat_map(Budgets::broken));
     let scale = match options.peers.contains(&Peer::OxOrb) && callgrind::is_available() {
         true => Some(scale::count()?),
         false => None,
@@ -99,12 +114,14 @@ pub(crate) fn run(options: &Options) -> Result {
         Format::Table => {
             all.iter().for_each(|counts| print!("{counts}"));
             messagings.iter().for_each(|table| print!("{table}"));
+            budgets.iter().for_each(|table| print!("{table}"));
             scale.iter().for_each(|scale| print!("{scale}"));
         }
         Format::Json => {
             let report = Report {
                 pings: &all,
                 messagings: messagings.as_ref(),
+                budgets: budgets.as_ref(),
                 scale: scale.as_ref(),
             };
             println!("{}", serde_json::to_string_pretty(&report)?);
@@ -138,6 +155,7 @@ fn tools_are_there() -> Result {
 struct Report<'r> {
     pings: &'r [Counts],
     messagings: Option<&'r Messagings>,
+    budgets: Option<&'r Budgets>,
     scale: Option<&'r Scale>,
 }
 
@@ -154,6 +172,8 @@ struct Side {
     allocations: Option<f64>,
     system_calls: Option<Vec<(String, f64)>>,
     instructions: Option<f64>,
+    /// Calls of `dyn` methods and function pointers in the program's own code.
+    virtual_calls: Option<f64>,
 }
 
 fn count(contender: &Contender) -> Result<Counts> {
@@ -185,6 +205,15 @@ fn count(contender: &Contender) -> Result<Counts> {
         let [client, server] = [0, 1].map(|side| per_call(few[side], many[side]));
         counts.client.instructions = Some(client);
         counts.server.instructions = Some(server);
+        if contender.peer == Peer::OxOrb && virtual_calls::is_available() {
+            let program = std::env::current_exe()?;
+            let sites = Sites::of(&program)?;
+            let few = calls_through_tables(contender, ping, FEW, &program, &sites)?;
+            let many = calls_through_tables(contender, ping, MANY, &program, &sites)?;
+            let [client, server] = [0, 1].map(|side| per_call(few[side], many[side]));
+            counts.client.virtual_calls = Some(client);
+            counts.server.virtual_calls = Some(server);
+        }
     }
     Ok(counts)
 }
@@ -234,15 +263,54 @@ fn system_calls(pair: &mut Pair, ping: &Experiment) -> Result<[Vec<(String, f64)
 
 /// By callgrind, of a client and a server that end after so many calls.
 fn instructions(contender: &Contender, ping: &Experiment, calls: u32) -> Result<[u64; 2]> {
+    instructions_in(contender, ping, calls, &[])
+}
+
+/// Variables of the server, beside those of this process.
+type Environment<'e> = &'e [(&'e str, &'e str)];
+
+/// The same, with variables for the server.
+fn instructions_in(
+    contender: &Contender,
+    ping: &Experiment,
+    calls: u32,
+    environment: Environment<'_>,
+) -> Result<[u64; 2]> {
     let logs = [Log::new("client"), Log::new("server")];
     let mut pair = contender.start_under(ping, Placement::Free, |role, command| match role {
         Role::Client => logs[0].wrap(&command),
-        Role::Server => logs[1].wrap(&command),
+        Role::Server => {
+            let mut wrapped = logs[1].wrap(&command);
+            wrapped.envs(environment.iter().copied());
+            wrapped
+        }
     })?;
     pair.call(ping, calls)?;
     pair.finish()?;
     let [client, server] = logs;
     Ok([client.instructions()?, server.instructions()?])
+}
+
+/// By callgrind and the disassembly, of a client and a server that end after so many calls.
+fn calls_through_tables(
+    contender: &Contender,
+    ping: &Experiment,
+    calls: u32,
+    program: &Path,
+    sites: &Sites,
+) -> Result<[u64; 2]> {
+    let profiles = [Profile::new("client"), Profile::new("server")];
+    let mut pair = contender.start_under(ping, Placement::Free, |role, command| match role {
+        Role::Client => profiles[0].wrap(&command),
+        Role::Server => profiles[1].wrap(&command),
+    })?;
+    pair.call(ping, calls)?;
+    pair.finish()?;
+    let [client, server] = profiles;
+    Ok([
+        client.virtual_calls(program, sites)?,
+        server.virtual_calls(program, sites)?,
+    ])
 }
 
 impl Counts {
@@ -254,7 +322,20 @@ impl Counts {
         let server = self
             .server
             .above("server", bounds, bounds.server_instructions);
-        client.into_iter().chain(server).collect()
+        let sides = [
+            ("client", &self.client, bounds.client_virtual_calls),
+            ("server", &self.server, bounds.server_virtual_calls),
+        ];
+        let through_tables = sides.iter().filter_map(|(name, side, bound)| {
+            let calls = side.virtual_calls?;
+            let sentence = format!("{calls:.3} virtual calls on the {name}, {bound} allowed");
+            (calls > bound + SLACK).then_some(sentence)
+        });
+        client
+            .into_iter()
+            .chain(server)
+            .chain(through_tables)
+            .collect()
     }
 }
 
@@ -317,12 +398,13 @@ impl fmt::Display for Counts {
                 .collect();
             writeln!(
                 f,
-                "  {name}: {} allocations, {} system calls ({}), {} waits for a lock, {} instructions",
+                "  {name}: {} allocations, {} system calls ({}), {} waits for a lock, {} instructions, {} virtual calls",
                 number(side.allocations, 3),
                 number(side.system_calls_in_all(), 3),
                 calls.join(", "),
                 number(side.futexes(), 3),
                 number(side.instructions, 0),
+                number(side.virtual_calls, 2),
             )?;
         }
         Ok(())
@@ -343,6 +425,7 @@ mod tests {
                     .collect(),
             ),
             instructions: Some(instructions),
+            virtual_calls: None,
         }
     }
 

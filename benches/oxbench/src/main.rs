@@ -10,12 +10,16 @@ mod channel;
 mod check;
 mod collocated;
 mod components;
+mod control;
 mod counts;
 mod demux;
 mod dispatch;
 mod events;
 mod experiment;
+mod fields;
 mod format;
+#[cfg(feature = "tls")]
+mod handshakes;
 mod inversion;
 mod lanes;
 mod latency;
@@ -76,6 +80,12 @@ enum Command {
     Steps(steps::Options),
     /// Count the names a second that a name server binds, resolves, lists and unbinds, beside omniNames
     Naming(naming::Options),
+    /// Count what writing arguments costs, and what comparing them with the last ones would (request fields prepared by a
+    /// flow analysis)
+    Fields(fields::Options),
+    /// Count the TLS handshakes a second that a server makes, full and resumed, beside bare rustls
+    #[cfg(feature = "tls")]
+    Handshakes(handshakes::Options),
     /// Time putting requests into dispatching queues and taking them out, as list and as heap (E9)
     Queues(queues::Options),
     /// Time a pair of high priority among 1 to 1,000 of low priority, dispatched by laxity and statically (E8)
@@ -90,6 +100,8 @@ enum Command {
     Lanes(lanes::Options),
     /// Call between components, deploy them, and let plans decide whose rate is kept (E11, E13, E14, E16)
     Components(components::Options),
+    /// Put an endsystem under control: admission and budgets, distributable threads over three processes
+    Control(control::Options),
     /// Count the calls a second of 1 to 16 clients at once, for each architecture, beside omniORB
     Throughput(throughput::Options),
     /// Count the oneways a second of one and four callers, sent one by one and buffered, beside omniORB
@@ -114,6 +126,9 @@ fn main() -> ExitCode {
         Command::Protocols(options) => protocols::run(&options),
         Command::Steps(options) => steps::run(&options),
         Command::Naming(options) => naming::run(&options),
+        Command::Fields(options) => fields::run(&options),
+        #[cfg(feature = "tls")]
+        Command::Handshakes(options) => handshakes::run(&options),
         Command::Queues(options) => queues::run(&options),
         Command::Dispatch(options) => dispatch::run(&options),
         Command::Channel(options) => channel::run(&options),
@@ -121,6 +136,7 @@ fn main() -> ExitCode {
         Command::Inversion(options) => inversion::run(&options),
         Command::Throughput(options) => throughput::run(&options),
         Command::Components(options) => components::run(&options),
+        Command::Control(options) => control::run(&options),
         Command::Lanes(options) => lanes::run(&options),
         Command::Oneway(options) => oneway::run(&options),
         Command::Whitebox(options) => whitebox::run(&options),

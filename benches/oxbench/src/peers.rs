@@ -222,6 +222,9 @@ pub(crate) enum Side {
     EventRaw {
         /// host:port
         address: String,
+        /// Receive them in a thread of its own, as consumers do
+        #[arg(long)]
+        apart: bool,
     },
     /// Write and read values
     Marshal {
@@ -366,7 +369,14 @@ pub(crate) fn play(side: &Side) -> Result {
         } => events::driver::drive(reference, endpoint),
         Side::EventLocal => events::driver::drive_local(),
         &Side::EventRelay { octets } => events::driver::relay(octets),
-        Side::EventRaw { address } => events::driver::drive_relay(address),
+        Side::EventRaw {
+            address,
+            apart: false,
+        } => events::driver::drive_relay(address),
+        Side::EventRaw {
+            address,
+            apart: true,
+        } => events::driver::drive_relay_apart(address),
         Side::Marshal { kind, reference } => marshal::serve(*kind, reference),
     }
 }

@@ -124,7 +124,8 @@ impl FromStr for Placement {
     }
 }
 
-fn pin_this_thread(cpu: usize) -> Result {
+/// Has the calling thread run on one CPU alone.
+pub(crate) fn pin_this_thread(cpu: usize) -> Result {
     if cpu >= CpuSet::MAX_CPU {
         return Err(format!("there is no CPU {cpu}").into());
     }

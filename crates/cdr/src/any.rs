@@ -1,6 +1,7 @@
+use crate::prelude::*;
+use alloc::sync::Arc;
 use core::any::Any as StdAny;
 use core::fmt;
-use std::sync::Arc;
 
 use crate::dynamic::{Walk, skip_exception_id};
 use crate::{
@@ -65,14 +66,14 @@ impl<T: Encode + Send + Sync + 'static> Held for T {
 
 /// Octets of a value, and all that is needed to read them.
 struct Received {
-    /// As many octets that mean nothing as there were between the alignment origin and the value, modulo eight; and then
-    /// the value.
+    /// Octets that mean nothing, as many as there were between the alignment origin and the value,
+    /// modulo eight; and then the value.
     octets: Box<[u8]>,
     phase: usize,
     order: ByteOrder,
     dialect: Dialect,
     limits: Limits,
-    /// For references and valuetypes within the value.
+    /// Scope of references and valuetypes within the value.
     scope: Option<Arc<dyn Scope>>,
 }
 
@@ -143,8 +144,8 @@ impl Any {
         self.extract(None)
     }
 
-    /// As [`get`](Self::get), for an any that no ORB received: with what [`Decoder::with_scope`] needs to make object
-    /// references usable.
+    /// Decodes like [`get`](Self::get), for an any that no ORB received: with what
+    /// [`Decoder::with_scope`] needs to make object references usable.
     pub fn get_in<T>(&self, scope: &dyn Scope) -> Result<Option<T>>
     where
         T: Typed + Clone + for<'de> Decode<'de> + 'static,

@@ -32,7 +32,7 @@ pub struct BitReader {
 }
 
 impl BitWriter {
-    /// Nothing yet.
+    /// Returns a writer of no bits.
     pub const fn new() -> Self {
         Self {
             bits: 0,

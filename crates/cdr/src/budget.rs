@@ -33,7 +33,8 @@ impl Budget {
         enough
     }
 
-    /// How many octets more must be granted for so many to be taken; `None`: all together would exceed the limit.
+    /// Returns the number of further octets to grant so that so many can be taken; `None`: all
+    /// together would exceed the limit.
     pub(crate) fn step(&self, octets: usize, limit: u32) -> Option<usize> {
         let least = u32::try_from(octets - self.left as usize).ok()?;
         let most = limit.checked_sub(self.granted)?;

@@ -1,6 +1,7 @@
 //! Values as octets outside of messages.
 
 use crate::dynamic::Walk;
+use crate::prelude::*;
 use crate::{
     Any, ByteOrder, Decode as _, Decoder, Dialect, Encoder, Limits, Result, Scope, TypeCode,
 };
@@ -45,13 +46,13 @@ impl Codec {
         }
     }
 
-    /// The same, writing in another byte order. Both orders can always be read.
+    /// Returns a codec that writes in another byte order. Both orders can always be read.
     #[must_use]
     pub fn with_byte_order(self, order: ByteOrder) -> Codec {
         Codec { order, ..self }
     }
 
-    /// The same, with other limits on what is read.
+    /// Returns a codec with other limits on what is read.
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Codec {
         Codec { limits, ..self }
@@ -94,7 +95,8 @@ impl Codec {
         })
     }
 
-    /// As [`decode`](Self::decode), for values with object references, which `scope` (an ORB) makes usable.
+    /// Decodes like [`decode`](Self::decode), for values with object references, which `scope` (an
+    /// ORB) makes usable.
     ///
     /// # Errors
     /// As [`decode`](Self::decode).

@@ -18,7 +18,8 @@ pub enum WcharSet {
     Ucs2,
 }
 
-/// Which rules apply where GIOP versions and code sets differ: everything else in CDR is the same for all of them.
+/// Rules that apply where GIOP versions and code sets differ: everything else in CDR is the same
+/// for all of them.
 ///
 /// ```
 /// use oxorb_cdr::{CharSet, Dialect, WcharSet};

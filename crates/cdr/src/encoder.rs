@@ -1,3 +1,4 @@
+use crate::prelude::*;
 use core::mem;
 
 use crate::fixed::put_alike;
@@ -35,7 +36,7 @@ pub struct Encoder<'a> {
     dialect: Dialect,
     gather_above: usize,
     gathered: Gathered<'a>,
-    /// What was written of values; nothing in most messages.
+    /// Values that were written; `None` in most messages.
     pub(crate) values: Option<Box<Outgoing>>,
 }
 
@@ -54,7 +55,7 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    /// References octet and number slices longer than this many octets instead of copying them (A8.7).
+    /// References octet and number slices longer than this many octets instead of copying them.
     ///
     /// At most eight are referenced; later ones are copied. By default nothing is.
     #[inline(always)]
@@ -215,7 +216,7 @@ impl<'a> Encoder<'a> {
         self.octets(bytemuck::cast_slice(v));
     }
 
-    /// Writes shorts without a count: one block in native order, swapped one by one otherwise (A7.3).
+    /// Writes shorts without a count: one block in native order, swapped one by one otherwise.
     #[inline]
     pub fn shorts(&mut self, v: &'a [i16]) {
         self.numbers(v);

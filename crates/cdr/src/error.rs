@@ -2,7 +2,7 @@ use core::fmt;
 
 use crate::OutsideCodeSet;
 
-/// What reading or writing CDR returns.
+/// Result of reading or writing CDR.
 pub type Result<T, E = Error> = core::result::Result<T, E>;
 
 /// Why octets are not the value they should be, or a value cannot become octets, and where.
@@ -17,13 +17,13 @@ pub type Result<T, E = Error> = core::result::Result<T, E>;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Error {
-    /// What is wrong.
+    /// Kind of error.
     pub kind: ErrorKind,
     /// Octets from the start of the message to the item that is wrong.
     pub at: usize,
 }
 
-/// What is wrong with octets or with a value.
+/// Kinds of errors in octets or in a value.
 // A tag as wide as a register: then what `Result` holds instead of an error never shares one with the tag, and reading a
 // number and asking whether that went well stay apart.
 #[repr(u64)]
@@ -112,15 +112,22 @@ pub enum ErrorKind {
     },
     /// The values of a client's messages take more memory than is left of what they may take together.
     NoMemoryLeft,
+    /// Values that do not fit the arena that they are read into.
+    ArenaFull {
+        /// Octets of the arena.
+        octets: usize,
+    },
     /// Octets that may only be read where their sender wrote them, and lie elsewhere.
     NotInPlace {
         /// Number of octets.
         octets: usize,
     },
+    /// Octets of one message that would mean something else in another: see [`Relayed`](crate::Relayed).
+    NotAlike,
 }
 
 impl ErrorKind {
-    /// This kind of error at an offset from the start of the message.
+    /// Returns an error of this kind at an offset from the start of the message.
     #[inline]
     pub const fn at(self, at: usize) -> Error {
         Error { kind: self, at }
@@ -217,6 +224,14 @@ impl fmt::Display for ErrorKind {
             Self::NoMemoryLeft => f.write_str(
                 "the values of this client's messages take as much memory as they may (setting MaxOctetsPerClient)",
             ),
+            Self::ArenaFull { octets } => write!(
+                f,
+                "the values of the message need more memory than the {octets} octets of the arena (settings ValueArena and \
+                 ValueArenaFull)"
+            ),
+            Self::NotAlike => f.write_str(
+                "the octets would mean something else in the other message: its byte order, code sets or alignment differ",
+            ),
             Self::NotInPlace { octets } => write!(
                 f,
                 "{octets} octets do not lie where their sender wrote them, and may be read nowhere else (policy \
@@ -237,6 +252,7 @@ impl core::error::Error for Error {}
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::prelude::*;
 
     /// Four registers: whatever reads a value hands its error on.
     #[test]

@@ -1,10 +1,12 @@
+use crate::prelude::*;
 use core::hint::cold_path;
 
 use crate::pieces::Pieces;
 use crate::primitive::{Primitive, padding};
 use crate::{Error, ErrorKind, LongDouble, Result};
 
-/// How many octets a value takes, which depends only on the offset modulo eight at which it starts.
+/// Number of octets that a value takes, which depends only on the offset modulo eight at which it
+/// starts.
 ///
 /// ```
 /// use oxorb_cdr::Layout;
@@ -24,13 +26,13 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Of nothing: where a struct starts.
+    /// Layout of no members, with which a struct starts.
     pub const EMPTY: Self = Self {
         sizes: [0; 8],
         first: 0,
     };
 
-    /// This, followed by a `T`.
+    /// Returns this layout followed by a `T`.
     #[must_use]
     pub const fn then<T: Fixed>(self) -> Self {
         self.followed_by(T::LAYOUT)
@@ -232,7 +234,7 @@ impl<'w> FixedWriter<'w> {
         }
     }
 
-    /// For octets that are zero.
+    /// Returns a writer over octets that are zero.
     #[inline(always)]
     pub(crate) fn zeroed(octets: &'w mut [u8], phase: usize, swap: bool) -> Self {
         Self {
@@ -241,7 +243,8 @@ impl<'w> FixedWriter<'w> {
         }
     }
 
-    /// What `put` left out would go out as whatever was in the buffer before.
+    /// Checks that everything was written: octets that `put` left out would go out as whatever was
+    /// in the buffer before.
     #[inline(always)]
     pub(crate) fn finish(self) {
         debug_assert_eq!(
@@ -358,7 +361,7 @@ impl<'r> FixedReader<'r> {
         self.bad_enumerator_of(ordinal, 4)
     }
 
-    /// The same for an enumeration that takes one or two octets.
+    /// Returns the error of an unknown enumerator of an enumeration that takes one or two octets.
     #[inline(always)]
     pub fn bad_enumerator_of(&self, ordinal: u32, octets: usize) -> Error {
         cold_path();
@@ -568,7 +571,7 @@ mod tests {
         }
     }
 
-    /// Its sizes are those of a struct that is aligned to two, which it is not.
+    /// Checks a layout whose sizes are those of a struct that is aligned to two, which it is not.
     #[test]
     fn first_members_stand_where_the_message_has_come_to() {
         let from = |start: usize| {

@@ -1,6 +1,7 @@
 //! Entry points of the fuzz targets: whatever the octets are, nothing may panic.
 
 pub use crate::model::encode_as_modelled;
+use crate::prelude::*;
 pub use crate::value::fuzz::decode_values;
 use crate::{
     Any, ByteOrder, CharSet, Decode, Decoder, Dialect, Dynamic, Encode, Encoder, Limits,

@@ -1,5 +1,6 @@
 //! A message of which a part lies elsewhere: in memory that the transport lends.
 
+use crate::prelude::*;
 use core::cell::{Cell, OnceCell};
 use core::fmt;
 
@@ -13,7 +14,7 @@ pub struct Gap {
     at: usize,
     octets: usize,
     lease: Cell<Option<Lease>>,
-    /// Somebody has taken the lease.
+    /// Whether the lease was taken.
     taken: Cell<bool>,
     whole: OnceCell<Vec<u8>>,
     spare: Cell<Vec<u8>>,
@@ -33,7 +34,7 @@ impl Default for Gap {
 }
 
 impl Gap {
-    /// Has the octets of a lease belong into a message, after `at` octets of it.
+    /// Places the octets of a lease into a message, after `at` octets of it.
     pub fn open(&mut self, at: usize, lease: Lease) {
         self.close(usize::MAX);
         (self.at, self.octets) = (at, lease.len());

@@ -1,6 +1,8 @@
+use crate::prelude::*;
+#[cfg(feature = "std")]
 use std::io::IoSlice;
 
-/// How many slices a message may reference without copying.
+/// Number of slices that a message may reference without copying.
 const MAX_SEGMENTS: usize = 8;
 
 /// Slices of the caller's memory and where they belong between the encoder's own octets.
@@ -21,7 +23,7 @@ struct Segment<'a> {
 }
 
 impl<'a> Gathered<'a> {
-    /// Nothing yet, in a part of a message that so many octets were gathered for before.
+    /// Returns an empty list, in a part of a message before which so many octets were gathered.
     pub(crate) fn after(octets: usize) -> Self {
         Self {
             octets,
@@ -154,18 +156,24 @@ impl<'a> Encoded<'a> {
     }
 
     /// The pieces of the message in order, none of them empty, ready for one vectored write. Allocates nothing.
+    #[cfg(feature = "std")]
     #[inline]
     pub fn io_slices<'s, 'r>(
         &'s self,
         room: &'r mut [IoSlice<'s>; Encoded::MAX_SLICES],
     ) -> &'r mut [IoSlice<'s>] {
         let mut count = 0;
-        let mut add = |piece: &'s [u8]| {
+        self.each_piece(|piece| {
             if !piece.is_empty() {
                 room[count] = IoSlice::new(piece);
                 count += 1;
             }
-        };
+        });
+        &mut room[..count]
+    }
+
+    #[inline]
+    fn each_piece<'s>(&'s self, mut add: impl FnMut(&'s [u8])) {
         let mut start = 0;
         for (cut, segment) in self.gathered.iter() {
             add(&self.buffer[start..cut]);
@@ -173,7 +181,6 @@ impl<'a> Encoded<'a> {
             start = cut;
         }
         add(&self.buffer[start..self.used]);
-        &mut room[..count]
     }
 
     /// The buffer, to begin the next message with. Its contents and length mean nothing; clearing it only costs time.
@@ -185,9 +192,7 @@ impl<'a> Encoded<'a> {
     /// A copy of the whole message. Allocates.
     pub fn to_vec(&self) -> Vec<u8> {
         let mut octets = Vec::with_capacity(self.len());
-        for slice in self.io_slices(&mut [IoSlice::new(&[]); Encoded::MAX_SLICES]) {
-            octets.extend_from_slice(slice);
-        }
+        self.each_piece(|piece| octets.extend_from_slice(piece));
         octets
     }
 }

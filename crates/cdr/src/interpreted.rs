@@ -1,4 +1,4 @@
-//! Interpreted marshalling (A7.5): tables of members and one loop for all types, where compiled code writes every member
+//! Interpreted marshalling: tables of members and one loop for all types, where compiled code writes every member
 //! out for every type.
 //!
 //! A table is a list of places in a value, each with the address of what writes or reads such a member. Writing a struct
@@ -45,7 +45,8 @@
 //! # Ok::<(), oxorb_cdr::Error>(())
 //! ```
 
-use std::collections::BTreeMap;
+use crate::prelude::*;
+use alloc::collections::BTreeMap;
 
 use crate::{
     Any, Decode, Decoder, Encode, Encoder, Fixed, FixedPoint, FixedReader, FixedWriter, Layout,
@@ -86,7 +87,7 @@ pub trait Blank: Sized + 'static {
 pub trait Grow<S: ?Sized> {
     /// Makes room for so many more.
     fn reserve(&mut self, n: usize);
-    /// One more, to be filled.
+    /// Adds an element, to be filled.
     fn grow(&mut self) -> &mut S;
 }
 
@@ -226,7 +227,7 @@ macro_rules! grow {
 grow!(Slot, Slot);
 grow!(FixedSlot, Fixed);
 
-/// What is called as a whole, whatever it is made of.
+/// Implements [`Part`] for types that are called as a whole, whatever they are made of.
 macro_rules! whole {
     ([$($parameters:tt)*] $type:ty) => {
         impl<$($parameters)*> Part for $type {
@@ -324,7 +325,9 @@ pub mod writing {
 
 /// Operations of [`Decoder`] as functions that are called, never inlined.
 pub mod reading {
-    use std::borrow::Cow;
+    use alloc::borrow::Cow;
+    use alloc::string::String;
+    use alloc::vec::Vec;
 
     use crate::{Decode, Decoder, LongDouble, Result};
 
@@ -401,7 +404,7 @@ pub mod reading {
         d.sequence(bound)
     }
 
-    /// One value of a type that is written as a whole.
+    /// Reads a value of a type that is written as a whole.
     #[inline(never)]
     pub fn value<'de, T: Decode<'de>>(d: &mut Decoder<'de>) -> Result<T> {
         T::decode(d)
@@ -444,7 +447,7 @@ macro_rules! interpreted {
             fn decode_vec(
                 d: &mut $crate::Decoder<'de>,
                 n: usize,
-            ) -> $crate::Result<::std::vec::Vec<Self>> {
+            ) -> $crate::Result<$crate::__alloc::vec::Vec<Self>> {
                 $crate::interpreted::read_vec(n, d)
             }
         }
@@ -503,7 +506,7 @@ macro_rules! interpreted_fixed {
             fn decode_vec(
                 d: &mut $crate::Decoder<'de>,
                 n: usize,
-            ) -> $crate::Result<::std::vec::Vec<Self>> {
+            ) -> $crate::Result<$crate::__alloc::vec::Vec<Self>> {
                 $crate::interpreted::read_fixed_vec(n, d)
             }
         }

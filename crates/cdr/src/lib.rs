@@ -7,12 +7,12 @@
 //! ```text
 //!   values -- Encode --> Encoder --> Encoded --> io_slices()        octets -- Decoder -- Decode --> values
 //!                          |            own octets, and slices                  |
-//!                          |            of the caller's memory (A8.7)           `-- borrows &[u8], &str, &[i32], ...
-//!                          `-- reused buffer, block copies (A7.3), one check per fixed-size value
+//!                          |            of the caller's memory                  `-- borrows &[u8], &str, &[i32], ...
+//!                          `-- reused buffer, block copies, one check per fixed-size value
 //! ```
 //!
 //! - Numbers are aligned to their size (up to eight) from the start of the message or encapsulation, in the order of the
-//!   sender ([`ByteOrder`], A2.1).
+//!   sender ([`ByteOrder`]).
 //! - Characters depend on what was negotiated: see [`Dialect`].
 //! - Types of fixed layout go through [`Fixed`], which is what makes sequences of structs fast.
 //! - Generated code is compiled, or tables for an interpreter: [`mod@interpreted`].
@@ -21,9 +21,21 @@
 //!
 //! Real-time cost: with a buffer large enough from an earlier message, encoding allocates nothing; decoding allocates only
 //! for owned strings and sequences. There are no locks and no system calls.
+//!
+//! Builds without the standard library, with an allocator: `default-features = false, features = ["spin"]`. Without it
+//! messages are copied into one piece (no `io_slices`), and AVX2 is not used.
+#![no_std]
 #![deny(unsafe_code)]
 
+extern crate alloc;
+/// Crate `alloc`, for code that macros make in crates which do not name it.
+#[doc(hidden)]
+pub extern crate alloc as __alloc;
+#[cfg(any(feature = "std", test))]
+extern crate std;
+
 mod any;
+mod arena;
 mod array;
 mod bits;
 mod budget;
@@ -47,13 +59,19 @@ mod model;
 mod nilable;
 mod octet_seq;
 mod octets;
+#[doc(hidden)]
+pub mod once;
 mod pieces;
+mod prelude;
 mod primitive;
 mod printable;
 mod rare;
 mod raw;
+mod relayed;
 mod scope;
 mod small;
+#[doc(hidden)]
+pub mod tables;
 mod text;
 mod traits;
 mod typecode;
@@ -63,6 +81,7 @@ mod value;
 pub mod fuzz;
 
 pub use any::Any;
+pub use arena::Arena;
 pub use bits::{BitReader, BitWriter};
 pub use byte_order::ByteOrder;
 pub use codec::Codec;
@@ -87,6 +106,7 @@ pub use oxorb_lend::{Room, SealedRoom};
 pub use pieces::PieceTable;
 pub use printable::Printable;
 pub use raw::plain_str;
+pub use relayed::Relayed;
 pub use scope::Scope;
 pub use text::{CodeSet, Found, OutsideCodeSet};
 pub use traits::{Decode, Encode};

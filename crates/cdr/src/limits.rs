@@ -1,4 +1,5 @@
-/// What a decoder refuses, however well-formed: a peer must not be able to exhaust this side.
+/// Limits beyond which a decoder refuses values, however well-formed: a peer must not be able to
+/// exhaust this side.
 ///
 /// ```
 /// use oxorb_cdr::Limits;
@@ -8,14 +9,14 @@
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// How deeply encapsulations and recursive values may nest (default 64). Costs stack: one frame of each value's
-    /// decode function per level.
+    /// Most levels of nested encapsulations and recursive values (default 64). Costs stack: one
+    /// frame of each value's decode function per level.
     pub max_depth: u16,
-    /// How deeply values (of valuetypes) may nest (default 256), such as the nodes of a list that link to the next. Costs
-    /// stack: a few frames per level, one KiB or two altogether.
+    /// Most levels of nested values of valuetypes (default 256), such as the nodes of a list that
+    /// link to the next. Costs stack: a few frames per level, one KiB or two altogether.
     pub max_value_depth: u16,
-    /// How many elements a sequence may announce when an element may take no octets at all (default 65,536), as the
-    /// octets that are left then say nothing about the count.
+    /// Most elements that a sequence may announce when an element may take no octets at all
+    /// (default 65,536), as the octets that are left then say nothing about the count.
     pub max_empty_elements: u32,
     /// Most octets of text that values and types of a peer may become when shown, as JSON for example (default 64 MiB):
     /// names are repeated for each value of a type, so a short message can stand for a very long text.

@@ -18,14 +18,14 @@ pub struct LongDouble(u128);
 
 /// Bits of the fraction of binary128.
 const FRACTION: u32 = 112;
-/// What is added to the exponent of binary128, and of x87.
+/// Bias of the exponent of binary128, and of x87.
 const BIAS: i32 = 16383;
 const SIGN: u128 = 1 << 127;
 const FRACTION_MASK: u128 = (1 << FRACTION) - 1;
 const MAX_EXPONENT: u32 = 0x7FFF;
 
 impl LongDouble {
-    /// From the bits of an IEEE 754 binary128 number.
+    /// Converts the bits of an IEEE 754 binary128 number.
     #[inline]
     pub const fn from_bits(bits: u128) -> Self {
         Self(bits)
@@ -50,8 +50,8 @@ impl LongDouble {
         f64::from_bits(u64::from(negative) << 63 | magnitude)
     }
 
-    /// From the 16 octets that a C++ peer on x86 sent, read as one number: a sign, 15 bits of exponent and 64 bits of
-    /// mantissa in the low ten octets; the other six mean nothing. Exact.
+    /// Converts the 16 octets that a C++ peer on x86 sent, read as one number: a sign, 15 bits of
+    /// exponent and 64 bits of mantissa in the low ten octets; the other six mean nothing. Exact.
     ///
     /// ```
     /// use oxorb_cdr::LongDouble;

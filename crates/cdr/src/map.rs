@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use alloc::collections::BTreeMap;
 
 use crate::{Decode, Decoder, Encode, Encoder, ErrorKind, Result, TypeCode, Typed};
 
@@ -78,7 +78,8 @@ impl TypeCode {
         Self::bounded_sequence(pair, bound)
     }
 
-    /// What an `@optional` member is on the wire: a union without a name, of which `TRUE` selects the value.
+    /// Returns the type that an `@optional` member has on the wire: a union without a name, of
+    /// which `TRUE` selects the value.
     pub fn optional(value: Self) -> Self {
         let case = (crate::Label::Value(1), "value", value);
         Self::union("", "", Self::BOOLEAN, [case])

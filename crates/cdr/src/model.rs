@@ -1,5 +1,6 @@
 //! The encoder once more, as plain as can be: octet by octet into a vector that grows. What both write must be the same.
 
+use crate::prelude::*;
 use crate::{
     ByteOrder, Dialect, Encode, Encoder, ErrorKind, Fixed, FixedReader, FixedWriter, Layout,
     LongDouble, Result,
@@ -46,12 +47,12 @@ fn message(mut script: Script<'_>, mut buffer: Vec<u8>, order: ByteOrder, above:
     encoded.into_buffer()
 }
 
-/// What is left to do.
+/// Rest of the script.
 #[derive(Clone)]
 struct Script<'s>(&'s [u8]);
 
 impl Script<'_> {
-    /// At the end, as many zeros as anybody wants.
+    /// Returns the next octet; zeros without end at the end.
     fn next(&mut self) -> u8 {
         let Some((first, rest)) = self.0.split_first() else {
             return 0;
@@ -72,10 +73,11 @@ impl Script<'_> {
 /// Octets that were written, and no less plain.
 struct Model {
     octets: Vec<u8>,
-    /// Where alignment counts from.
+    /// Position from which alignment counts.
     origin: usize,
     order: ByteOrder,
-    /// What may be taken back (from the start), and what may be written over (up to the end): gathering limits both.
+    /// Octets that may be taken back (from the start) and written over (up to the end): gathering
+    /// limits both.
     own: core::ops::Range<usize>,
     gather_above: usize,
 }
@@ -121,7 +123,7 @@ impl Model {
     }
 }
 
-/// Of fixed layout, with padding at several places, and longer than any number.
+/// Struct of fixed layout, with padding at several places, and longer than any number.
 #[derive(Clone)]
 struct Hop {
     kind: u8,

@@ -1,3 +1,4 @@
+use crate::prelude::*;
 use core::fmt;
 use core::ops::{Deref, Range};
 

@@ -1,5 +1,6 @@
 //! Large octet sequences as parameters: borrowed, owned, or read where the sender wrote them.
 
+use crate::prelude::*;
 use core::fmt;
 
 use oxorb_lend::{Lease, Room, SealedRoom};
@@ -22,13 +23,14 @@ use crate::{Decode, Decoder, Encode, Encoder, Result};
 /// assert_eq!(image.into_vec(), [1, 2, 3, 4]);
 /// ```
 pub enum Octets<'a> {
-    /// In memory of the caller, or of the message.
+    /// Octets in memory of the caller, or of the message.
     Borrowed(&'a [u8]),
-    /// In a buffer of its own.
+    /// Octets in a buffer of their own.
     Owned(Vec<u8>),
-    /// In memory that the transport lends until the value is dropped.
+    /// Octets in memory that the transport lends until the value is dropped.
     Leased(Lease),
-    /// To be sent from where the transport of a connection wants them, if that lends memory ([`Room`]).
+    /// Octets to be sent from where the transport of a connection wants them, if that lends memory
+    /// ([`Room`]).
     Placed(SealedRoom),
 }
 

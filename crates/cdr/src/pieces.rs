@@ -13,6 +13,7 @@
 //! fit any more comes here.
 
 use crate::decoder::Here;
+use crate::prelude::*;
 use crate::primitive::{aligned, padding};
 use crate::{ByteOrder, Decoder, Dialect, Error, ErrorKind, Result};
 

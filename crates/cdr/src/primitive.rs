@@ -6,7 +6,7 @@ use bytemuck::Pod;
 
 /// A number whose octets in memory are its octets on the wire, in one order or the other.
 pub(crate) trait Primitive: Pod {
-    /// The same number as octets.
+    /// Number as octets.
     type Wire: Pod;
 
     const SIZE: usize = size_of::<Self>();

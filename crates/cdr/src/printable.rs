@@ -54,6 +54,7 @@ fn is_hidden(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::prelude::*;
 
     #[test]
     fn what_controls_a_terminal_is_written_out() {

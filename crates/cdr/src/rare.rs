@@ -1,5 +1,6 @@
 //! Dropping what nearly no message has.
 
+use crate::prelude::*;
 /// Drops what is there in few messages: a look in place, and a call only where something is there.
 ///
 /// Left to itself, the compiler makes one function of all that dropping `T` takes and calls it for each message.

@@ -1,13 +1,14 @@
+use alloc::sync::Arc;
 use core::any::Any;
 use core::fmt;
-use std::sync::Arc;
 
 use crate::ValueRegistry;
 
-/// What a [`Decoder`](crate::Decoder) carries for values that octets alone do not make: the ORB, to which object references
-/// are bound and which knows the application's valuetypes.
+/// Context that a [`Decoder`](crate::Decoder) carries for values that octets alone do not make: the
+/// ORB, to which object references are bound and which knows the application's valuetypes.
 pub trait Scope: Any + Send + Sync {
-    /// The same, to outlive the message: for an [`Any`](crate::Any) with references or values in it, which is decoded later.
+    /// Returns the scope in a form that outlives the message: for an [`Any`](crate::Any) with
+    /// references or values in it, which is decoded later.
     fn keep(&self) -> Arc<dyn Scope>;
 
     /// Takes octets of memory for values that are read by this thread; `false`: there are none left. Asked in steps, and

@@ -1,3 +1,4 @@
+use crate::prelude::*;
 use crate::{Decoder, Encoder, LongDouble, Result, array};
 
 /// A type that can be written as CDR. Generated code implements it for every IDL type.
@@ -24,7 +25,7 @@ use crate::{Decoder, Encoder, LongDouble, Result, array};
 /// # Ok::<(), oxorb_cdr::Error>(())
 /// ```
 pub trait Encode {
-    /// The most octets a value can take, padding included, when its type bounds them (A7.8).
+    /// The most octets a value can take, padding included, when its type bounds them.
     const MAX_SIZE: Option<usize> = None;
 
     /// Writes the value.
@@ -186,7 +187,8 @@ impl<'de> Decoder<'de> {
         array::try_from_fn(|| f(self))
     }
 
-    /// How many elements of a size in memory may be provided for at once, given the octets that are there.
+    /// Returns the number of elements of a size in memory that may be provided for at once, given
+    /// the octets that are there.
     pub(crate) fn affordable(&self, element: usize) -> usize {
         self.remaining().saturating_mul(EXPANSION) / element.max(1)
     }
@@ -245,7 +247,7 @@ macro_rules! fixed {
             fn decode_vec(
                 d: &mut $crate::Decoder<'de>,
                 n: usize,
-            ) -> $crate::Result<::std::vec::Vec<Self>> {
+            ) -> $crate::Result<$crate::__alloc::vec::Vec<Self>> {
                 d.fixed_vec(n)
             }
         }
@@ -308,7 +310,7 @@ block! {
     f64: double, doubles, owned;
 }
 
-fn owned<T: Clone>(read: std::borrow::Cow<'_, [T]>) -> Result<Vec<T>> {
+fn owned<T: Clone>(read: alloc::borrow::Cow<'_, [T]>) -> Result<Vec<T>> {
     Ok(read.into_owned())
 }
 

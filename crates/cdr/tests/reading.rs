@@ -127,7 +127,7 @@ impl Model<'_> {
     fn count(&mut self, least: usize) -> Result<usize> {
         let length = self.number(4)? as usize;
         let left = self.octets.len() - self.at;
-        if length * least > left {
+        if length.checked_mul(least).is_none_or(|octets| octets > left) {
             return Err(ErrorKind::LengthImplausible { length, left }.at(self.at - 4));
         }
         Ok(length)

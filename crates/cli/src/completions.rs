@@ -12,7 +12,7 @@ use crate::output::Done;
     oxorb completions zsh > ~/.zfunc/_oxorb    (with ~/.zfunc in fpath, before compinit)\n  \
     oxorb completions fish > ~/.config/fish/completions/oxorb.fish")]
 pub(crate) struct Args {
-    /// For which shell
+    /// Shell to complete in
     shell: Shell,
 }
 

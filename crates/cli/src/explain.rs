@@ -14,10 +14,11 @@ use crate::output::{Done, FAINT, Format, STRONG, because, print, print_json};
     oxorb explain OBJECT_NOT_EXIST OMG 2\n  oxorb explain 0x4f4d0002"
 )]
 pub(crate) struct Args {
-    /// Name of an exception, as TRANSIENT, and a minor code; or one of both. Without any, all exceptions and codes are listed
+    /// Name of an exception, as TRANSIENT, and a minor code; or one of both. Without any, all exceptions and
+    /// codes are listed
     #[arg(value_name = "EXCEPTION|CODE", num_args = 0..=3)]
     wanted: Vec<String>,
-    /// For whom the output is
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -26,7 +27,7 @@ pub(crate) struct Args {
 struct Row {
     exception: &'static str,
     minor: u32,
-    /// As messages write it: `OMG 2`.
+    /// Code as messages write it: `OMG 2`.
     code: String,
     vendor: Option<&'static str>,
     name: &'static str,

@@ -22,7 +22,7 @@ pub(crate) enum Command {
     Show {
         /// IOR:, corbaloc:, corbaname:, file: or - for standard input
         reference: String,
-        /// For whom the output is
+        /// Output format
         #[arg(long, value_enum, default_value_t)]
         format: Format,
     },

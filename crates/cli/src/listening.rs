@@ -36,7 +36,8 @@ impl Listening {
     }
 }
 
-/// Returns the URLs of an object that its ORB knows by name: of its addresses for IIOP, which every ORB reads, then of those
+/// Returns the URLs of an object that its ORB knows by name: of its addresses for IIOP, which every ORB reads,
+/// then of those
 /// for other protocols.
 pub(crate) fn urls(object: &Ref, name: &str) -> Vec<String> {
     let ior = object.ior();
@@ -65,7 +66,7 @@ pub(crate) struct Access<'a> {
     orb: &'a Orb,
     /// Whether clients may not change what it keeps.
     read_only: bool,
-    /// Other servers that it calls; `None` where it calls none by its nature.
+    /// Servers that it calls; `None` where it calls none by its nature.
     federation: Option<String>,
 }
 

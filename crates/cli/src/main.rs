@@ -1,7 +1,9 @@
 //! The `oxorb` command: noun, verb, and `--format json` for other programs.
 #![forbid(unsafe_code)]
 
+mod bridge;
 mod call;
+mod cert;
 mod completions;
 mod demo;
 mod deploy;
@@ -72,6 +74,8 @@ enum Command {
     Call(call::Args),
     /// Serve an interface from a table of answers: a stand-in for a server that is not there yet
     Serve(serve::Args),
+    /// Pass requests on from one protocol to another, with references changed on the way
+    Bridge(bridge::Args),
     /// Schedule operations: check, analyse, simulate, plot, and emit their priorities
     #[command(subcommand)]
     Sched(sched::Command),
@@ -86,6 +90,9 @@ enum Command {
     Event(event::Command),
     /// Reach an object, and measure how long its answers take
     Ping(ping::Args),
+    /// Make certificates to try TLS with
+    #[command(subcommand)]
+    Cert(cert::Command),
     /// Say what this host can guarantee to urgent threads, and what to change
     Doctor(doctor::Args),
     /// Say what a system exception means and what to do about it
@@ -117,11 +124,13 @@ fn main() -> ExitCode {
         Command::Name(command) => name::run(command),
         Command::Call(args) => call::run(args),
         Command::Serve(args) => serve::run(args),
+        Command::Bridge(args) => bridge::run(args),
         Command::Sched(command) => sched::run(command),
         Command::Node(command) => node::run(command),
         Command::Deploy(command) => deploy::run(command),
         Command::Event(command) => event::run(command),
         Command::Ping(args) => ping::run(args),
+        Command::Cert(command) => cert::run(command),
         Command::Doctor(args) => doctor::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Completions(args) => completions::run(args),

@@ -12,7 +12,7 @@ use oxorb_naming::cos_naming::NameComponent;
 use serde_json::json;
 
 use crate::listening::{Listening, urls};
-use crate::orb::with_args;
+use crate::orb::{heed_signals, with_args};
 use crate::output::{Done, Failed, Format, because, print, print_line};
 
 /// Verbs of `oxorb node`.
@@ -36,12 +36,12 @@ pub(crate) struct Args {
     /// Name of the node in plans
     #[arg(long, value_name = "NODE")]
     name: String,
-    /// Where to listen; the reference outlives the process if it is always the same. 0: the system chooses
+    /// Port to listen on; the reference outlives the process if it is always the same. 0: the system chooses
     #[arg(long, default_value_t = 0)]
     port: u16,
     #[command(flatten)]
     listening: Listening,
-    /// Also write the reference to FILE
+    /// Write the reference to FILE, too
     #[arg(long, value_name = "FILE")]
     ior_file: Option<PathBuf>,
     /// Bind it in the Naming Service until it ends, as NODE.NodeManager, where execution managers find it with --naming
@@ -57,7 +57,7 @@ pub(crate) struct Args {
     format: Format,
 }
 
-/// How processes are started and ended.
+/// Options for starting and ending processes.
 #[derive(clap::Args)]
 pub(crate) struct Starting {
     /// Folder of executables that plans may name; relative locations begin there
@@ -66,7 +66,8 @@ pub(crate) struct Starting {
     /// Let plans name any executable that this user may run
     #[arg(long)]
     any_artifact: bool,
-    /// Argument of each process, such as -ORBMaxMessage=1000000, which wins over the plan's and this command's; may be repeated
+    /// Argument of each process, such as -ORBMaxMessage=1000000, which wins over the plan's and this
+    /// command's; may be repeated
     #[arg(long, value_name = "ARG", allow_hyphen_values = true)]
     process_arg: Vec<String>,
     /// Most processes on a node
@@ -192,7 +193,7 @@ fn serve(args: &Args) -> Done {
             crate::output::error(&trouble.to_string());
         }
     });
-    orb.shutdown_on_signal()?;
+    heed_signals(&orb)?;
     let reference = node.reference();
     let key = format!("{}{NODE_MANAGER}", args.name);
     if args.bind {
@@ -255,7 +256,7 @@ fn bind(orb: &Orb, node: &str, manager: &NodeManagerRef) -> Result<(), Failed> {
 mod tests {
     use super::*;
 
-    /// What processes get of a manager with these arguments.
+    /// Returns the arguments that processes inherit of a manager with these.
     fn inherited(own: &[&str]) -> Vec<String> {
         let own: Vec<String> = own.iter().map(|&one| one.to_owned()).collect();
         let mut options = Options::default();

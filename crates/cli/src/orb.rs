@@ -49,7 +49,7 @@ fn takes_value(argument: &str) -> bool {
     all.find(is_it).is_none_or(|option| option.takes_value)
 }
 
-/// What was taken, for a process that shall be configured in the same way.
+/// Returns the options that were taken, for a process that shall be configured in the same way.
 pub(crate) fn args() -> &'static [String] {
     TAKEN.get().map_or(&[], Vec::as_slice)
 }
@@ -57,6 +57,12 @@ pub(crate) fn args() -> &'static [String] {
 /// Applies what was taken; it wins over what `builder` has been told before.
 pub(crate) fn with_args(builder: Builder) -> Builder {
     builder.args(args().iter().cloned())
+}
+
+/// Makes signals end the ORB of a service in order (SIGINT, SIGTERM), and have it read its certificates again (SIGHUP).
+pub(crate) fn heed_signals(orb: &Orb) -> std::io::Result<()> {
+    orb.shutdown_on_signal()?;
+    orb.reload_security_on_signal()
 }
 
 /// Gives the calling thread a CORBA priority, if one is wanted.

@@ -1,4 +1,4 @@
-//! How the command speaks: text for people, JSON for programs, one error.
+//! Output of the command: text for people, JSON for programs, one error.
 
 use std::error::Error;
 use std::fmt::Display;
@@ -8,13 +8,13 @@ use anstyle::{AnsiColor, Style};
 use clap::ValueEnum;
 use oxorb::Printable;
 
-/// For whom the output is.
+/// Output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, ValueEnum)]
 pub(crate) enum Format {
-    /// For people
+    /// Text for people
     #[default]
     Text,
-    /// For programs
+    /// JSON for programs
     Json,
 }
 
@@ -37,16 +37,16 @@ pub(crate) fn because(why: impl Display) -> Failed {
     Failed::Because(why.to_string())
 }
 
-/// What every command returns.
+/// Result of every command.
 pub(crate) type Done = Result<(), Failed>;
 
 /// Bold, on a terminal.
 pub(crate) const STRONG: Style = Style::new().bold();
-/// For what is not the point, on a terminal.
+/// Style of side remarks on a terminal.
 pub(crate) const FAINT: Style = Style::new().dimmed();
-/// For what works, on a terminal.
+/// Style of what works, on a terminal.
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
-/// For what does not, on a terminal.
+/// Style of what does not work, on a terminal.
 pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
 
 /// Prints the one message of a command that failed.

@@ -24,7 +24,7 @@ use crate::statistics::{Latencies, Percentiles, Time};
 pub(crate) struct Args {
     /// IOR:, corbaloc:, corbaname: or file:
     reference: String,
-    /// How many calls to measure
+    /// Number of calls to measure
     #[arg(short = 'c', long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
     count: u32,
     /// Milliseconds between calls
@@ -36,18 +36,18 @@ pub(crate) struct Args {
     /// CORBA priority of the calls, 0 to 32767: which lane or band of the server takes them
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i16).range(0..))]
     priority: Option<i16>,
-    /// For whom the output is
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
-/// What one endpoint said.
+/// Results of an endpoint.
 #[derive(serde::Serialize)]
 struct Endpoint {
     protocol: String,
     address: String,
     reached: bool,
-    /// What failed there, or what the object said of itself.
+    /// Failure, or what the object said of itself.
     what: String,
     first_call_ns: Option<u64>,
     /// The reason for which calls do not take it, if they do not.
@@ -82,10 +82,12 @@ pub(crate) fn run(args: Args) -> Done {
     let each = endpoints(&orb, ior);
     let skipped = skipped(&orb, ior);
     if each.is_empty() {
-        return Err(because(
+        let passed = skipped.iter().map(|what| format!("; passed over: {what}"));
+        return Err(because(format!(
             "the reference has no profile of a protocol that is spoken here, so there is no endpoint to try; `oxorb ior show` \
-             explains what it has",
-        ));
+             explains what it has{}",
+            passed.collect::<String>()
+        )));
     }
     let mut tried: Vec<Endpoint> = each
         .iter()
@@ -145,11 +147,18 @@ fn chosen(orb: &Orb, tried: &[Endpoint]) -> Option<usize> {
     best.map(|(at, _)| at)
 }
 
-/// Returns the place of a protocol in the preference of the ORB; those that it does not name come last.
+/// Returns the place of a protocol in the preference of the ORB; those that it does not name come last, and of these those
+/// that may lose calls.
 fn preference(orb: &Orb, protocol: &str) -> usize {
     let preferred = &orb.options().preferred;
     let place = preferred.iter().position(|name| name == protocol);
-    place.unwrap_or(preferred.len())
+    place.unwrap_or(preferred.len() + usize::from(may_lose(orb, protocol)))
+}
+
+/// Reports whether calls over a protocol may be lost, so that others go before it.
+fn may_lose(orb: &Orb, protocol: &str) -> bool {
+    let protocol = orb.options().protocols.named(protocol);
+    protocol.is_some_and(|protocol| !protocol.transport().facts().reliable)
 }
 
 /// Returns the reason for a choice.
@@ -183,6 +192,8 @@ fn not_chosen(orb: &Orb, tried: &[Endpoint], chosen: usize, at: usize) -> Option
         return None;
     } else if !tried[at].reached {
         "it was not reached".to_owned()
+    } else if of(chosen) == orb.options().preferred.len() && of(chosen) < of(at) {
+        "datagrams may be lost, and come after all others".to_owned()
     } else if of(chosen) < of(at) {
         format!("-ORBProtocols prefers {}", tried[chosen].protocol)
     } else if tried[chosen].same_host && !tried[at].same_host {
@@ -256,7 +267,21 @@ fn skipped(orb: &Orb, ior: &Ior) -> Vec<String> {
             known.join(", ")
         )
     });
-    said.collect()
+    let mut said: Vec<_> = said.collect();
+    let tells_of_tls = |profile: &Profile| {
+        let tags = [oxorb::SSL_SEC_TRANS, oxorb::CSI_SEC_MECH_LIST];
+        tags.iter().any(|tag| profile.component(*tag).is_some())
+    };
+    let known = ior.profiles.iter().filter_map(|tagged| {
+        let profile = protocols.tagged(tagged.tag)?.profile();
+        profile.read(tagged).ok()
+    });
+    if protocols.named("iiops").is_none() && known.into_iter().any(|it| tells_of_tls(&it)) {
+        said.push(
+            "the address over TLS: this command was built without it (cargo install oxorb-cli --features tls)".to_owned(),
+        );
+    }
+    said
 }
 
 /// Tag of the profile that holds components of all the others.
@@ -267,7 +292,7 @@ struct At {
     protocol: String,
     address: String,
     object: ObjectRef,
-    /// As [`Endpoint`] says.
+    /// Whether the endpoint is on this host, as [`Endpoint`] says.
     same_host: bool,
 }
 
@@ -309,6 +334,10 @@ fn endpoints(orb: &Orb, ior: &Ior) -> Vec<At> {
         for other in protocols.iter() {
             if let Some(Ok(address)) = other.profile().found_beside(&profile) {
                 add(other, &profile, &address, None, true);
+            }
+            for (address, priority) in other.profile().found_within(tagged).addresses {
+                let lane = Some(priority).filter(|priority| *priority >= 0);
+                add(other, &profile, &address, lane, false);
             }
         }
         let is_near = |address: &Address| {
@@ -360,6 +389,8 @@ fn alone(profile: &Profile, address: &Address, lane: Option<i16>) -> Profile {
         oxorb::OMNIORB_UNIX,
         oxorb::OXORB_SOCKET,
         oxorb::OXORB_SHM_SOCKET,
+        oxorb::SSL_SEC_TRANS,
+        oxorb::CSI_SEC_MECH_LIST,
     ];
     alone
         .components
@@ -416,7 +447,7 @@ fn doubt(at: &ObjectRef) -> Option<&'static str> {
     crate::reach::doubt(&profile.host, profile.port)
 }
 
-/// With what went wrong on the connection, where that is known.
+/// Adds what went wrong on the connection to an exception, where that is known.
 fn explained(exception: SystemException) -> String {
     let failure = oxorb::last_failure().filter(|failure| failure.exception == exception);
     match failure.as_ref().and_then(|failure| failure.attempts.last()) {

@@ -1,4 +1,4 @@
-//! Which addresses cannot be reached from where, by the look of them.
+//! Addresses that cannot be reached from other hosts, by the look of them.
 
 use std::net::{IpAddr, Ipv6Addr};
 

@@ -8,7 +8,7 @@ use hdrhistogram::Histogram;
 /// Percentiles of latencies, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Percentiles {
-    /// How many calls.
+    /// Number of calls.
     pub calls: u64,
     /// Half of the calls took no longer.
     pub p50_ns: u64,
@@ -24,7 +24,7 @@ pub(crate) struct Percentiles {
 pub(crate) struct Latencies(Histogram<u64>);
 
 impl Latencies {
-    /// From 1 ns to 10 minutes, three digits.
+    /// Makes a histogram from 1 ns to 10 minutes, of three digits.
     pub(crate) fn new() -> Self {
         Latencies(Histogram::new_with_bounds(1, 600_000_000_000, 3).expect("constant bounds"))
     }
@@ -34,7 +34,7 @@ impl Latencies {
         self.0.saturating_record(latency.as_nanos() as u64);
     }
 
-    /// What was gathered since the last reset.
+    /// Returns the percentiles since the last reset.
     pub(crate) fn percentiles(&self) -> Percentiles {
         Percentiles {
             calls: self.0.len(),
@@ -45,7 +45,8 @@ impl Latencies {
         }
     }
 
-    /// How many took at most so many nanoseconds and more than the bound before; last those above all bounds. Bounds
+    /// Counts those that took at most so many nanoseconds and more than the bound before; last those above
+    /// all bounds. Bounds
     /// ascend.
     pub(crate) fn shares(&self, bounds: &[u64]) -> Vec<u64> {
         let mut shares = vec![0; bounds.len() + 1];

@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::idl::Reading;
 use crate::output::{Failed, because};
 
-/// Which IDL to take types from.
+/// IDL to take types from.
 #[derive(clap::Args)]
 pub(crate) struct IdlArgs {
     /// IDL file that declares the interface; may be given several times
@@ -31,7 +31,7 @@ impl IdlArgs {
     }
 }
 
-/// Where types come from.
+/// Source of types.
 pub(crate) enum Source {
     /// IDL files.
     Idl(Box<Types>),
@@ -61,7 +61,7 @@ impl Source {
     }
 }
 
-/// What names in JSON mean to the command: types of the source, and every reference that an ORB understands.
+/// Meaning of names in JSON to the command: types of the source, and every reference that an ORB understands.
 pub(crate) struct Known<'k> {
     pub(crate) source: &'k Source,
     pub(crate) orb: &'k Orb,

@@ -208,6 +208,12 @@ const COMMAND: &[&str] = &[
     "/bin/true --plan {plan} --node {node} --process {process}",
 ];
 
+/// The command of processes with real-time resources.
+const RT_COMMAND: &[&str] = &[
+    "--command",
+    "/bin/true --plan {plan} --rt {rt} --node {node} --process {process}",
+];
+
 #[test]
 fn units_of_systemd_are_written_and_checked_where_that_is_possible() {
     let folder = Folder::new("deploy-systemd");
@@ -221,7 +227,7 @@ fn units_of_systemd_are_written_and_checked_where_that_is_possible() {
         "--out",
         &out,
     ];
-    let told = good(&[args, COMMAND].concat());
+    let told = good(&[args, RT_COMMAND].concat());
     let is_checked = Command::new("systemd-analyze")
         .arg("--version")
         .output()
@@ -258,7 +264,7 @@ fn units_of_systemd_are_written_and_checked_where_that_is_possible() {
     }
     assert!(
         unit.contains("ExecStart=/bin/true --plan /")
-            && unit.contains(" --node cockpit --process main\n"),
+            && unit.contains("/collision-rt.toml --node cockpit --process main\n"),
         "{unit}"
     );
     // Without priorities there are no privileges.
@@ -274,6 +280,13 @@ fn units_of_systemd_are_written_and_checked_where_that_is_possible() {
         told.contains("has to begin with the absolute path"),
         "{told}"
     );
+    let told = refused(&[args, COMMAND].concat());
+    assert!(
+        told.contains("without the real-time resources: add --rt {rt}"),
+        "{told}"
+    );
+    let told = refused(&[plain, RT_COMMAND].concat());
+    assert!(told.contains("has {rt}, and no real-time"), "{told}");
 }
 
 /// What the API server demands of names.
@@ -336,8 +349,33 @@ fn valid(deployment: &Value) {
     }
 }
 
+/// Has the schemas of Kubernetes itself check a list, where the Python package kubernetes-validate is installed.
+fn valid_for_kubernetes(folder: &Folder, list: &Value) {
+    let validate = |file: &str| {
+        let mut python = Command::new("python3");
+        python.args(["-m", "kubernetes_validate", "--strict", file]);
+        python.stdin(Stdio::null()).output()
+    };
+    let probe = Command::new("python3")
+        .args(["-c", "import kubernetes_validate"])
+        .output();
+    if !probe.is_ok_and(|probe| probe.status.success()) {
+        eprintln!(
+            "NOT CHECKED by the schemas of Kubernetes: kubernetes-validate is not installed; the parts that matter were compared"
+        );
+        return;
+    }
+    for (at, item) in list["items"].as_array().unwrap().iter().enumerate() {
+        let file = folder.file(&format!("{at}.json"), &item.to_string());
+        let output = validate(&file).unwrap();
+        let told = text(&output.stdout) + &text(&output.stderr);
+        assert!(output.status.success(), "{told}\n{item}");
+    }
+}
+
 #[test]
 fn manifests_of_kubernetes_fit_their_schema() {
+    let folder = Folder::new("deploy-kubernetes");
     let args: &[&str] = &[
         "emit",
         "kubernetes",
@@ -345,11 +383,11 @@ fn manifests_of_kubernetes_fit_their_schema() {
         "--image",
         "display:1",
     ];
-    let read = |more: &[&str]| -> Value {
-        serde_json::from_str(&good(&[args, COMMAND, more].concat())).unwrap()
-    };
-    let list = read(&["--rt", "collision-rt.toml"]);
+    let read =
+        |more: &[&str]| -> Value { serde_json::from_str(&good(&[args, more].concat())).unwrap() };
+    let list = read(&[&["--rt", "collision-rt.toml"], RT_COMMAND].concat());
     assert_eq!(list["kind"], "List");
+    valid_for_kubernetes(&folder, &list);
     let items = list["items"].as_array().unwrap();
     assert_eq!(items[0]["kind"], "ConfigMap");
     assert!(is_name(&items[0]["metadata"]["name"]));
@@ -359,9 +397,16 @@ fn manifests_of_kubernetes_fit_their_schema() {
             .unwrap()
             .contains("CollisionRadar")
     );
+    let resources = items[0]["data"]["rt.toml"].as_str().unwrap();
+    assert!(resources.contains("policySet"), "{resources}");
     assert_eq!(items.len(), 2);
     items[1..].iter().for_each(valid);
     let container = &items[1]["spec"]["template"]["spec"]["containers"][0];
+    let command = container["command"].as_array().unwrap();
+    assert!(
+        command.contains(&"/etc/oxorb/rt.toml".into()),
+        "{container}"
+    );
     assert_eq!(
         container["securityContext"]["capabilities"]["add"][0],
         "SYS_NICE"
@@ -370,7 +415,7 @@ fn manifests_of_kubernetes_fit_their_schema() {
         container["resources"]["requests"],
         container["resources"]["limits"]
     );
-    let container = &read(&[])["items"][1]["spec"]["template"]["spec"]["containers"][0];
+    let container = &read(COMMAND)["items"][1]["spec"]["template"]["spec"]["containers"][0];
     assert!(container.get("securityContext").is_none());
 }
 
@@ -421,7 +466,15 @@ fn policies_that_a_plan_itself_names_are_privileges() {
         "--image",
         "harbour:1",
     ];
-    let list: Value = serde_json::from_str(&good(&[args, COMMAND].concat())).unwrap();
+    let list = good(&[args, RT_COMMAND].concat());
+    // The plan names its resources itself.
+    let named: Vec<&str> = args
+        .iter()
+        .copied()
+        .filter(|it| !["--rt", "harbour.csr"].contains(it))
+        .collect();
+    assert_eq!(list, good(&[&named[..], RT_COMMAND].concat()));
+    let list: Value = serde_json::from_str(&list).unwrap();
     let items = list["items"].as_array().unwrap();
     let is_privileged = |item: &&Value| {
         let container = &item["spec"]["template"]["spec"]["containers"][0];
@@ -465,4 +518,59 @@ fn an_older_systemd_checks_units_too() {
         !output.status.success() && told.contains("refuses the units: bad unit"),
         "{told}"
     );
+}
+
+#[test]
+fn packages_are_packed_and_unpacked() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let folder = Folder::new("deploy-packages");
+    let package = folder.0.join("gps");
+    std::fs::create_dir_all(package.join("bin")).unwrap();
+    std::fs::copy(format!("{PLANS}/gps.cpd"), package.join("gps.cpd")).unwrap();
+    let (package, archive) = (package.display().to_string(), folder.path("gps.cpk"));
+    let told = refused(&["pack", &package, &archive]);
+    assert!(
+        told.contains("7:3: gps.cpd: \"Sensor.ccd\" is not in the archive"),
+        "{told}"
+    );
+    assert!(!folder.0.join("gps.cpk").exists());
+    folder.file(
+        "gps/Sensor.ccd",
+        "<Deployment:ComponentInterfaceDescription><label>Sensor</label></Deployment:ComponentInterfaceDescription>",
+    );
+    folder.file("gps/bin/gps", "#!/bin/sh\n");
+    let told = good(&["pack", &package, &archive]);
+    assert!(
+        told.ends_with("gps.cpk: 3 files, 2 descriptors of them\n"),
+        "{told}"
+    );
+    let told = refused(&["pack", &package, &archive]);
+    assert!(told.contains("File exists"), "{told}");
+
+    let again = folder.path("again");
+    let told = good(&["unpack", &archive, &again]);
+    assert!(
+        told.ends_with("again: 3 files, 2 descriptors of them\n"),
+        "{told}"
+    );
+    for (file, mode) in [
+        ("gps.cpd", 0o644),
+        ("Sensor.ccd", 0o644),
+        ("bin/gps", 0o755),
+    ] {
+        let (before, after) = (format!("{package}/{file}"), format!("{again}/{file}"));
+        assert_eq!(
+            std::fs::read(before).unwrap(),
+            std::fs::read(&after).unwrap()
+        );
+        let found = std::fs::metadata(after).unwrap().permissions().mode();
+        assert_eq!(found & 0o700, mode & 0o700, "{file}");
+    }
+    let told = refused(&["unpack", &archive, &again]);
+    assert!(told.contains("File exists"), "{told}");
+    let broken = folder.file("broken.cpk", "PK and nothing");
+    let told = refused(&["unpack", &broken, &folder.path("none")]);
+    assert!(told.contains("no archive that can be read"), "{told}");
+    assert!(!folder.0.join("none").exists());
 }

@@ -51,7 +51,7 @@ Max realtime priority     0                    0
 ";
 
 /// A host as it is delivered.
-const PLAIN: [(&str, &str); 24] = [
+const PLAIN: [(&str, &str); 32] = [
     (
         "proc/version",
         "Linux version 6.12.9 (x) #1 SMP PREEMPT_DYNAMIC Fri",
@@ -94,10 +94,21 @@ const PLAIN: [(&str, &str); 24] = [
     ("sys/class/net/eth0/threaded", "0"),
     ("sys/class/net/eth0/device/vendor", "x"),
     ("proc/sys/net/core/default_qdisc", "fq_codel"),
+    ("sys/class/net/eth0/gro_flush_timeout", "20000"),
+    ("proc/sys/net/core/busy_read", "0"),
+    (
+        "tc-qdisc.json",
+        r#"[{"kind":"noqueue","handle":"0:","dev":"lo","root":true},{"kind":"fq_codel","handle":"0:","dev":"eth0","root":true}]"#,
+    ),
+    ("proc/sys/vm/compact_unevictable_allowed", "1"),
+    ("proc/sys/kernel/numa_balancing", "1"),
+    ("sys/kernel/mm/ksm/run", "1"),
+    ("sys/fs/cgroup/user.slice/memory.high", "1000000000"),
+    ("proc/1/environ", "PATH=/bin\0container=lxc\0"),
 ];
 
 /// What is changed for lanes.
-const TUNED: [(&str, &str); 21] = [
+const TUNED: [(&str, &str); 31] = [
     (
         "proc/version",
         "Linux version 6.12.9-rt (x) #1 SMP PREEMPT_RT Fri",
@@ -118,7 +129,7 @@ const TUNED: [(&str, &str); 21] = [
         "always [madvise] never",
     ),
     ("proc/swaps", "Filename Type"),
-    ("proc/self/status", "CapEff:\t0000000000804000"),
+    ("proc/self/status", "CapEff:\t0000000000805000\nSeccomp:\t0"),
     ("sys/fs/cgroup/user.slice/cpu.max", "max 100000"),
     (
         "sys/devices/system/clocksource/clocksource0/current_clocksource",
@@ -131,6 +142,19 @@ const TUNED: [(&str, &str); 21] = [
     ("proc/sys/kernel/osrelease", "6.12.9-rt"),
     ("sys/devices/system/cpu/online", "0-3"),
     ("sys/class/net/eth0/device/vendor", "x"),
+    ("sys/class/net/eth0/gro_flush_timeout", "0"),
+    ("proc/77/comm", "napi/eth0-5"),
+    (
+        "proc/77/stat",
+        "77 (napi/eth0-5) S 2 0 0 0 -1 1 0 0 0 0 0 0 0 0 -51 0 1 0 9 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 0 50 1 0 0 0",
+    ),
+    ("proc/sys/vm/compact_unevictable_allowed", "0"),
+    ("proc/sys/kernel/numa_balancing", "0"),
+    ("sys/kernel/mm/ksm/run", "0"),
+    ("sys/fs/cgroup/memory.max", "max"),
+    ("sys/fs/cgroup/user.slice/cpuset.cpus.effective", "0-3"),
+    ("proc/1/environ", "PATH=/bin"),
+    ("proc/self/mounts", "sysfs /sys sysfs rw,nosuid 0 0"),
 ];
 
 #[test]
@@ -146,7 +170,7 @@ fn a_host_as_delivered_is_told_what_to_change() {
             "{name}"
         );
     }
-    assert_eq!(all.len(), 15, "{all:?}");
+    assert_eq!(all.len(), 23, "{all:?}");
     assert_eq!(
         found["idle states"]["seen"],
         "processor 0 is back within 133 us"
@@ -161,8 +185,90 @@ fn a_host_as_delivered_is_told_what_to_change() {
     let root = folder.0.display().to_string();
     let output = doctor(&["--root", &root]);
     assert_eq!(output.status.code(), Some(0), "looking is no failure");
-    assert!(text(&output.stdout).contains("0 good, 15 to improve, 0 unknown"));
+    assert!(text(&output.stdout).contains("0 good, 23 to improve, 0 unknown"));
     assert_eq!(doctor(&["--root", &root, "--check"]).status.code(), Some(1));
+}
+
+/// The whole text for several hosts; `BLESS=1` writes them anew.
+#[test]
+fn the_text_for_each_host_is_as_it_was() {
+    let rt: Vec<(&str, &str)> = [
+        ("proc/version", "Linux version 6.6.9-rt5 (x) #1 SMP PREEMPT_RT Fri"),
+        ("proc/sys/kernel/osrelease", "6.6.9-rt5"),
+        ("proc/sys/kernel/sched_rt_runtime_us", "950000"),
+        ("proc/sys/kernel/sched_rt_period_us", "1000000"),
+        ("sys/devices/system/cpu/online", "0-7"),
+        ("sys/devices/system/cpu/isolated", "6-7"),
+        ("sys/devices/system/cpu/nohz_full", "7"),
+        ("proc/irq/31/effective_affinity_list", "6"),
+        ("proc/irq/32/effective_affinity_list", "0"),
+        ("proc/self/status", "CapEff:\t0000000000804000\nSeccomp:\t0"),
+        ("sys/class/net/eth0/threaded", "1"),
+        ("sys/class/net/eth0/device/vendor", "x"),
+        ("proc/77/comm", "napi/eth0-5"),
+        (
+            "proc/77/stat",
+            "77 (napi/eth0-5) S 2 0 0 0 -1 1 0 0 0 0 0 0 0 0 20 0 1 0 9 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0",
+        ),
+        (
+            "tc-qdisc.json",
+            r#"[{"kind":"htb","handle":"1:","dev":"eth0","root":true},{"kind":"pfifo_fast","handle":"10:","dev":"eth0","parent":"1:1"}]"#,
+        ),
+    ]
+    .to_vec();
+    let container: Vec<(&str, &str)> = [
+        (
+            "proc/version",
+            "Linux version 6.12.9 (x) #1 SMP PREEMPT_DYNAMIC Fri",
+        ),
+        ("proc/sys/kernel/osrelease", "6.12.9"),
+        (
+            "sys/kernel/debug/sched/preempt",
+            "none voluntary (full) lazy",
+        ),
+        ("sys/devices/system/cpu/online", "0-3"),
+        ("proc/self/status", "CapEff:\t00000000a80425fb\nSeccomp:\t2"),
+        ("proc/self/limits", LIMITS),
+        ("proc/self/cgroup", "0::/"),
+        ("sys/fs/cgroup/cpu.max", "200000 100000"),
+        ("sys/fs/cgroup/memory.high", "max"),
+        ("sys/fs/cgroup/memory.max", "536870912"),
+        ("proc/self/mounts", "sysfs /sys sysfs ro,nosuid 0 0"),
+        (".dockerenv", ""),
+        ("sys/class/net/eth0/threaded", "0"),
+        ("sys/class/net/eth0/device/vendor", "x"),
+    ]
+    .to_vec();
+    for (name, files) in [
+        ("delivered", PLAIN.to_vec()),
+        ("tuned", TUNED.to_vec()),
+        ("half-tuned", rt),
+        ("container", container),
+    ] {
+        let folder = host(&format!("doctor-golden-{name}"), &files);
+        let root = folder.0.display().to_string();
+        let output = doctor(&["--root", &root]);
+        oxorb_testkit::page::assert_up_to_date(
+            &format!("crates/cli/tests/doctor/{name}.txt"),
+            &text(&output.stdout),
+            "cargo test -p oxorb-cli --test doctor",
+        );
+    }
+}
+
+#[test]
+fn findings_are_picked_by_name() {
+    let folder = host("doctor-only", &PLAIN);
+    let root = folder.0.display().to_string();
+    let output = doctor(&["--root", &root, "--only", "swap,clock"]);
+    assert!(text(&output.stdout).contains("0 good, 2 to improve, 0 unknown"));
+    let output = doctor(&["--root", &root, "--only", "swop"]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = text(&output.stderr);
+    assert!(
+        said.contains("no finding is called \"swop\"") && said.contains("swap"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod common;
 
 use std::process::{Command, Output, Stdio};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use common::Folder;
@@ -830,6 +831,59 @@ fn a_gateway_asks_an_address_server() {
         "x:y",
     ]);
     assert!(wrong.contains("the address server x:y"), "{wrong}");
+}
+
+/// Groups that a consumer's filter leads to: another gateway tells which they are.
+#[test]
+fn a_gateway_follows_what_consumers_ask_for() {
+    let (north, south) = (Server::start(&[]), Server::start(&[]));
+    let gateway = |args: &[&str], said: &str| {
+        let args = [
+            &["gateway", "udp", "--format", "json", "--interface", "lo"],
+            args,
+        ]
+        .concat();
+        let mut process = Process::spawn(oxorb(&args));
+        let line = process.wait_for_line(said, LIMIT);
+        (process, serde_json::from_str::<Value>(&line).unwrap())
+    };
+    let port = oxorb_testkit::net::free_port();
+    let table = format!("17@239.255.31.1:{port} *@239.255.31.2:{port}");
+    let tells = [
+        "--channel",
+        north.url(),
+        "--send",
+        &table,
+        "--serve-addresses",
+        "Groups",
+    ];
+    let (_tells, said) = gateway(&tells, "serving addresses");
+    let url = said["corbaloc"][0].as_str().unwrap();
+    let follows = ["--channel", south.url(), "--follow", url, "--period", "1"];
+    let (mut follows, _) = gateway(&follows, "connected");
+    let mut consumer = south.consumer(&["sub", "type==17"], "connected");
+    // What is sent before the group is joined is lost.
+    let reading = thread::spawn(move || next(&mut consumer));
+    while !reading.is_finished() {
+        north.publish(&["--type", "18", "--ttl", "2", "1"]);
+        north.publish(&["--type", "17", "--ttl", "2", "2"]);
+    }
+    let passed = reading.join().unwrap();
+    assert_eq!((&passed["type"], &passed["value"]), (&json!(17), &json!(2)));
+    let stop = Command::new("kill").arg(follows.id().to_string()).status();
+    assert!(stop.unwrap().success());
+    let ended: Value = serde_json::from_str(&follows.wait_for_line("ended", LIMIT)).unwrap();
+    let counts = &ended["counts"];
+    assert!(counts["received"].as_u64() >= Some(1), "{counts}");
+    let wrong = bad(&[
+        "gateway",
+        "udp",
+        "--channel",
+        south.url(),
+        "--follow",
+        "17@x",
+    ]);
+    assert!(wrong.contains("number@address:port"), "{wrong}");
 }
 
 #[test]

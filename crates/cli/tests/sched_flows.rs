@@ -61,6 +61,8 @@ ok   sensor to screen: meets its deadline of 30 ms, response at most 16.999999 m
     assert_eq!(found["safe"], true);
     let flow = &found["flows"][0];
     assert_eq!(flow["response_ns"], 16_999_999);
+    assert_eq!(flow["holistic_ns"], 16_999_999);
+    assert_eq!(flow["offsets_ns"], 16_999_999);
     assert_eq!(flow["steps"][1]["node"], "bus");
     assert_eq!(flow["steps"][1]["done_by_ns"], 9_999_999);
     assert_eq!(found["nodes"][2]["kind"], "link");

@@ -34,7 +34,7 @@ pub struct Assembly {
     attributes: Vec<Attribute>,
 }
 
-/// What a component knows of itself.
+/// Component as it knows itself.
 #[doc(hidden)]
 #[derive(Clone)]
 pub struct Instance(Arc<Component>);

@@ -5,7 +5,7 @@ use oxorb_cdr::TypeCode;
 /// An attribute of a component or a home.
 #[derive(Debug, Clone, Copy)]
 pub struct Attribute {
-    /// Its name.
+    /// Name of the attribute.
     pub name: &'static str,
     /// Whether it can be set.
     pub is_settable: bool,

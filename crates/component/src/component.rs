@@ -15,7 +15,7 @@ use crate::port::Port;
 use crate::settings::Settings;
 use crate::{CcmHomeRef, PrimaryKeyBase};
 
-/// One component of a [`Container`](crate::Container), whatever its type.
+/// Component of a [`Container`](crate::Container), whatever its type.
 ///
 /// It answers `Components::CCMObject` for the typed servant, and is how a container's owner moves the component through
 /// its life.

@@ -92,8 +92,8 @@ impl ContainerBuilder {
         self
     }
 
-    /// Has the events of the container's sources carried, by an event channel, and not pushed by the threads that publish
-    /// them. `oxorb_event::ComponentEvents` is a carrier.
+    /// Sets the carrier of the events of the container's sources: an event channel, instead of the
+    /// threads that publish them. `oxorb_event::ComponentEvents` is a carrier.
     pub fn events_by(mut self, carrier: Arc<dyn EventCarrier>) -> Self {
         self.carrier = Some(carrier);
         self
@@ -359,7 +359,7 @@ pub(crate) type WeakContainer = Weak<Inner>;
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum InstallError {
-    /// There is a component, or home, of this name.
+    /// A component, or home, of this name exists.
     Name(String),
     /// The container has as many components as its `max_components` allows.
     Full(usize),

@@ -32,7 +32,8 @@ pub trait ManagedBy<H>: Interface {
     fn home_servant(executor: H, home: Arc<Home>) -> Arc<dyn Servant>;
 }
 
-/// One home of a [`Container`](crate::Container), whatever its type. It answers `Components::CCMHome` for the typed servant.
+/// Home of a [`Container`](crate::Container), whatever its type. It answers `Components::CCMHome`
+/// for the typed servant.
 pub struct Home {
     name: String,
     home_id: &'static str,

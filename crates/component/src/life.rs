@@ -48,15 +48,15 @@ pub trait LifeCycle: Send + Sync {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Phase {
-    /// Its attributes are set and its ports connected.
+    /// Attributes are set and ports connected.
     Installed,
     /// `configuration_complete` has succeeded.
     Configured,
-    /// It takes events.
+    /// The component takes events.
     Active,
     /// `passivate` has succeeded; it may be activated again.
     Passive,
-    /// It is gone.
+    /// The component is gone.
     Removed,
 }
 
@@ -92,7 +92,7 @@ pub enum LifeCycleError {
         /// Phase that was asked for.
         to: Phase,
     },
-    /// Another thread, or a call further up on this thread's stack, is moving the component.
+    /// A thread is moving the component already, or a call further up on this thread's stack.
     Busy,
     /// The executor refused its configuration.
     Configuration(InvalidConfiguration),

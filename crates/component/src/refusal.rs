@@ -6,6 +6,6 @@ use oxorb_object::{CompletionStatus, SystemException, minor};
 pub(crate) const LIGHTWEIGHT: SystemException =
     SystemException::no_implement(minor::no_implement::LIGHTWEIGHT, CompletionStatus::No);
 
-/// No interface repository describes components.
+/// NO_IMPLEMENT: components are described by no interface repository.
 pub(crate) const NO_DEFINITION: SystemException =
     SystemException::no_implement(minor::no_implement::NO_DEFINITION, CompletionStatus::No);

@@ -1,4 +1,4 @@
-//! What is wrong with a configuration, and where.
+//! Errors of a configuration, and their places.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ pub struct ConfigError {
     pub origin: String,
     /// The line, from 1; `None`: the whole.
     pub line: Option<usize>,
-    /// What is wrong and what would be right.
+    /// Description of the mistake and of what would be right.
     pub problem: String,
 }
 

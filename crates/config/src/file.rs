@@ -1,25 +1,26 @@
-//! From the text of a file to settings and threadpools.
+//! Reader of configuration files: from text to settings and threadpools.
 
 use std::path::Path;
 use std::sync::Arc;
 
-use oxorb_core::{Options, RunTimeScheduler, Threadpool};
+use oxorb_core::{AccessRules, Options, RunTimeScheduler, Threadpool};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::{ConfigError, PERSONALITIES};
-use crate::{schedule, threadpool};
+use crate::{access, schedule, threadpool};
 
-/// What a file says, read and checked for its form.
+/// Content of a file, read and checked for its form.
 #[derive(Clone, Debug, Default)]
 pub struct Configuration {
-    /// Those of its personality before its own.
+    /// Settings, those of the personality before those of the file.
     settings: Vec<Setting>,
     threadpools: Vec<(String, Threadpool)>,
     schedule: Option<Arc<RunTimeScheduler>>,
+    access: Option<Arc<AccessRules>>,
 }
 
-/// One value of `[orb]`, as an argument would give it.
+/// Value of `[orb]`, as an argument would give it.
 #[derive(Clone, Debug)]
 struct Setting {
     place: (String, usize),
@@ -122,8 +123,12 @@ impl Configuration {
                     let scheduler = schedule::read(&source, table, at, folder)?;
                     read.schedule = Some(Arc::new(scheduler));
                 }
+                "access" => {
+                    let rules = access::read(&source, source.table(value)?, key.span().start)?;
+                    read.access = Some(Arc::new(rules));
+                }
                 _ => {
-                    let known = ["personality", "orb", "threadpool", "schedule"];
+                    let known = ["personality", "orb", "threadpool", "schedule", "access"];
                     return Err(source.unknown(key, &known));
                 }
             }
@@ -172,6 +177,9 @@ impl Configuration {
         if let Some(scheduler) = &self.schedule {
             options.realtime.scheduler = Some(Arc::clone(scheduler));
         }
+        if let Some(access) = &self.access {
+            options.access_rules = Some(Arc::clone(access));
+        }
         Ok(())
     }
 
@@ -184,6 +192,7 @@ impl Configuration {
     pub fn extend(&mut self, over: Configuration) {
         self.settings.extend(over.settings);
         self.schedule = over.schedule.or(self.schedule.take());
+        self.access = over.access.or(self.access.take());
         for (name, plan) in over.threadpools {
             self.threadpools.retain(|(known, _)| *known != name);
             self.threadpools.push((name, plan));
@@ -194,11 +203,11 @@ impl Configuration {
 /// The text that is read, for places.
 pub(crate) struct Source<'s> {
     text: &'s str,
-    origin: &'s str,
+    pub(crate) origin: &'s str,
 }
 
 impl Source<'_> {
-    fn line(&self, at: usize) -> usize {
+    pub(crate) fn line(&self, at: usize) -> usize {
         let before = self.text.as_bytes().get(..at).unwrap_or_default();
         1 + before.iter().filter(|&&octet| octet == b'\n').count()
     }
@@ -254,7 +263,7 @@ impl Source<'_> {
         read.filter(|number| *number <= most).ok_or_else(wrong)
     }
 
-    /// As a `-ORB` argument would have it.
+    /// Returns the value as a `-ORB` argument would have it.
     fn argument(&self, value: &Spanned<DeValue<'_>>) -> Result<String, ConfigError> {
         match value.get_ref() {
             DeValue::String(text) => Ok(text.to_string()),

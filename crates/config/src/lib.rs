@@ -1,4 +1,4 @@
-//! Configuration from TOML files, and personalities: combinations that were thought through (A16.4).
+//! Configuration from TOML files, and personalities: combinations that were thought through.
 //!
 //! A file says in `[orb]` what `-ORB` arguments say, under the same names, and describes threadpools:
 //!
@@ -25,6 +25,16 @@
 //! [schedule]                          # what the ORB enforces
 //! table = "schedule.json"             # from `oxorb sched emit --language json`; relative to this file
 //! measure = true                      # response and processor times, for `oxorb sched watch`
+//!
+//! [access]                            # who may call what; the first rule that matches decides
+//! default = "deny"                    # what no rule matches; has to be said
+//!
+//! [[access.rule]]
+//! allow = ["tls:CN=alice,O=Bank", "uid:1000", "10.0.0.0/8"]   # or deny; "all"
+//! object = "accounts/*"               # POAs below the root, and the object id
+//! interface = "IDL:bank/Account:1.0"
+//! operation = ["balance", "deposit"]
+//! protected = true                    # over TLS only
 //! ```
 //!
 //! The personalities that come with OxORB are such files: [`PERSONALITIES`].
@@ -33,6 +43,7 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+mod access;
 mod error;
 mod file;
 mod personality;

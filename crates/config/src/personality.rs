@@ -3,9 +3,9 @@
 /// A named configuration. The text is a file as an application could write it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Personality {
-    /// What `-ORBPersonality` calls it.
+    /// Name for `-ORBPersonality`.
     pub name: &'static str,
-    /// What it is for.
+    /// Purpose.
     pub purpose: &'static str,
     /// The whole of it, in TOML.
     pub text: &'static str,

@@ -1,10 +1,11 @@
 //! `[threadpool.NAME]`.
 
+use std::num::NonZeroU64;
 use std::time::Duration;
 
 use oxorb_core::{
-    LaneScheduling, MessageBuffers, QueueOrder, RateGroup, ReactorChoice, RequestBuffering,
-    Reservation, SchedulingClass, Serving, Threadpool, ThreadpoolLane,
+    DropError, LaneScheduling, MessageBuffers, QueueOrder, RateGroup, ReactorChoice,
+    RequestBuffering, Reservation, SchedulingClass, Serving, Steering, Threadpool, ThreadpoolLane,
 };
 use oxorb_rt::Priority;
 use toml::Spanned;
@@ -16,8 +17,9 @@ use crate::file::Source;
 /// More threads in one lane are a mistake.
 const MAX_THREADS: u64 = 10_000;
 
-const KNOWN: [&str; 10] = [
+const KNOWN: [&str; 12] = [
     "lane",
+    "front",
     "rate",
     "concurrency",
     "reactor",
@@ -27,8 +29,9 @@ const KNOWN: [&str; 10] = [
     "stack_size",
     "buffering",
     "message_buffers",
+    "value_arena",
 ];
-const KNOWN_OF_LANE: [&str; 9] = [
+const KNOWN_OF_LANE: [&str; 11] = [
     "name",
     "priority",
     "threads",
@@ -37,6 +40,8 @@ const KNOWN_OF_LANE: [&str; 9] = [
     "dscp",
     "socket_priority",
     "busy_poll",
+    "pacing",
+    "napi",
     "scheduling",
 ];
 const KNOWN_OF_RATE: [&str; 5] = ["name", "hz", "period", "threads", "cpu"];
@@ -100,6 +105,13 @@ pub(crate) fn read(
     if let Some(buffers) = table.get("message_buffers") {
         let at = buffers.span().start;
         pool = pool.message_buffers(read_buffers(source, source.table(buffers)?, at)?);
+    }
+    if let Some(octets) = table.get("value_arena") {
+        pool = pool.value_arena(source.number(octets, u32::MAX.into())? as usize);
+    }
+    if let Some(front) = table.get("front") {
+        let (endpoint, by) = read_front(source, front)?;
+        pool = pool.front(endpoint, by);
     }
     if let Some(limits) = table.get("buffering") {
         pool = pool.buffering(read_buffering(source, source.table(limits)?)?);
@@ -219,10 +231,40 @@ fn read_lane(
         let micros = source.number(time, u32::MAX.into())?;
         read = read.busy_poll(Duration::from_micros(micros));
     }
+    if let Some(rate) = table.get("pacing") {
+        let octets = NonZeroU64::new(source.number(rate, u32::MAX.into())?);
+        let wrong = || source.error(rate.span().start, "a lane sends 1 octet a second or more");
+        read = read.pacing(octets.ok_or_else(wrong)?);
+    }
+    if let Some(device) = table.get("napi") {
+        read = read.napi(source.text(device)?);
+    }
     if let Some(scheduling) = table.get("scheduling") {
         read = read.scheduling(read_scheduling(source, scheduling)?);
     }
     Ok(read)
+}
+
+/// Reads the endpoint that lanes share, and what decides between them.
+fn read_front(
+    source: &Source<'_>,
+    value: &Spanned<DeValue<'_>>,
+) -> Result<(String, Steering), ConfigError> {
+    const KNOWN: [&str; 2] = ["endpoint", "by"];
+    let table = source.table(value)?;
+    if let Some(key) = table
+        .keys()
+        .find(|key| !KNOWN.contains(&key.get_ref().as_ref()))
+    {
+        return Err(source.unknown(key, &KNOWN));
+    }
+    let (Some(endpoint), Some(by)) = (table.get("endpoint"), table.get("by")) else {
+        let wanted = "a front is { endpoint = \"iiop://:PORT\", by = \"mark\" }";
+        return Err(source.error(value.span().start, wanted));
+    };
+    let wrong = || source.error(by.span().start, "\"mark\" or \"processor\" is wanted");
+    let steering = Steering::parse(source.text(by)?).ok_or_else(wrong)?;
+    Ok((source.text(endpoint)?.to_owned(), steering))
 }
 
 /// A class, or a table of the times of a reservation, in microseconds.
@@ -315,7 +357,12 @@ fn read_buffering(
             "requests" => limits.max_requests = limit()?,
             "octets" => limits.max_octets = limit()?,
             "order" => limits.order = read_order(source, value)?,
-            _ => return Err(source.unknown(key, &["requests", "octets", "order"])),
+            "drop" => {
+                let rules = source.text(value)?.parse();
+                let told = |error: DropError| source.error(value.span().start, error.to_string());
+                limits.drops = rules.map_err(told)?;
+            }
+            _ => return Err(source.unknown(key, &["requests", "octets", "order", "drop"])),
         }
     }
     Ok(limits)
@@ -328,6 +375,10 @@ fn read_order(
     match source.text(value)? {
         "arrival" => Ok(QueueOrder::Arrival),
         "urgency" => Ok(QueueOrder::Urgency),
-        _ => Err(source.error(value.span().start, "\"arrival\" or \"urgency\" is wanted")),
+        "rate" => Ok(QueueOrder::Rate),
+        _ => Err(source.error(
+            value.span().start,
+            "\"arrival\", \"urgency\" or \"rate\" is wanted",
+        )),
     }
 }

@@ -84,7 +84,7 @@ fn what_is_wrong_is_said_with_its_place() {
         ),
         (
             "\n[obr]\n",
-            "x.toml:2: nothing is called `obr` here; there are personality, orb, threadpool, schedule",
+            "x.toml:2: nothing is called `obr` here; there are personality, orb, threadpool, schedule, access",
         ),
         ("orb = 3\n", "x.toml:1: a table is wanted"),
         (
@@ -97,7 +97,7 @@ fn what_is_wrong_is_said_with_its_place() {
         ),
         (
             "[threadpool.a]\nthreads = 1\nthreds = 2\n",
-            "x.toml:3: nothing is called `threds` here; there are lane, rate, concurrency, reactor, threads, dynamic, borrowing, stack_size, buffering, message_buffers",
+            "x.toml:3: nothing is called `threds` here; there are lane, front, rate, concurrency, reactor, threads, dynamic, borrowing, stack_size, buffering, message_buffers, value_arena",
         ),
         (
             "[[threadpool.a.lane]]\nthreads = 2\n",
@@ -141,6 +141,18 @@ fn what_is_wrong_is_said_with_its_place() {
             "x.toml:3: message buffers are { connections = N, octets = N }",
         ),
         (
+            "[threadpool.a]\nfront = { endpoint = \"iiop://:1\" }\n[[threadpool.a.lane]]\npriority = 1\n",
+            "x.toml:2: a front is { endpoint = \"iiop://:PORT\", by = \"mark\" }",
+        ),
+        (
+            "[threadpool.a]\nfront = { endpoint = \"iiop://:1\", by = \"hash\" }\n[[threadpool.a.lane]]\npriority = 1\n",
+            "x.toml:2: \"mark\" or \"processor\" is wanted",
+        ),
+        (
+            "[[threadpool.a.lane]]\npriority = 1\npacing = 0\n",
+            "x.toml:3: a lane sends 1 octet a second or more",
+        ),
+        (
             "[[threadpool.a.lane]]\npriority = 1\nsocket_priority = 7\n",
             "x.toml:3: a number from 0 to 6 is wanted",
         ),
@@ -163,7 +175,7 @@ fn what_is_wrong_is_said_with_its_place() {
         ),
         (
             "[threadpool.a]\nthreads = 2\nbuffering = { request = 1 }\n",
-            "x.toml:3: nothing is called `request` here; there are requests, octets, order",
+            "x.toml:3: nothing is called `request` here; there are requests, octets, order, drop",
         ),
     ];
     for (text, expected) in cases {

@@ -4,13 +4,14 @@ use std::fmt;
 pub use std::sync::LazyLock;
 
 pub use crate::{
-    Abstract, Amh, AsyncReply, Context, DelegatesTo, Handles, Interface, Later, ObjectRef, Op,
-    Operations, Orb, Outcome, Passes, Raise, Raises, Ref, Rejected, ReplyTo, Servant, ServedBy,
-    Upcall, UserException, decode_context, decode_ref, deliver, encode_context, encode_ref, handle,
-    handles, held_exception, hold_exception, text_passes,
+    Abstract, Amh, AsyncReply, ConfinedBy, ConfinedServant, Context, DelegatesTo, Handles,
+    Interface, Later, ObjectRef, Op, Operations, Orb, Outcome, Passes, Raise, Raises, Ref,
+    Rejected, ReplyTo, Servant, ServedBy, Upcall, UserException, decode_context, decode_ref,
+    deliver, encode_context, encode_ref, handle, handles, held_exception, hold_exception,
+    text_passes,
 };
 pub use oxorb_cdr::{
-    Any, Behaviour, BitReader, BitWriter, ByHand, Decimal, Decode, Decoder, Encode, Encoder,
+    Any, Arena, Behaviour, BitReader, BitWriter, ByHand, Decimal, Decode, Decoder, Encode, Encoder,
     Error as CdrError, ErrorKind as CdrErrorKind, Factory, Fixed, FixedPoint, FixedReader,
     FixedWriter, Inherits, Label, Layout, Link, LongDouble, Nilable, NoBehaviour, NotByHand,
     OctetSeq, Octets, Result as CdrResult, TypeCode, Typed, Value, ValueBase, ValueInfo,
@@ -29,7 +30,7 @@ pub fn behaves<Tr: ?Sized + 'static, T: Valuetype>(
     value.behaviour().ok_or(NO_IMPLEMENTATION)
 }
 
-/// The same, to change it.
+/// Returns the behaviour of a value, to change the value.
 pub fn behaves_mut<Tr: ?Sized + 'static, T: Valuetype>(
     value: &mut Value<T>,
 ) -> Result<&mut Tr, SystemException> {

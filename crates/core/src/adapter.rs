@@ -1,5 +1,6 @@
 //! The one upward trait of this crate.
 
+use crate::budget::Described;
 use crate::policy::LargePayloads;
 use crate::{Orb, Outcome, Ref, Scheduled, Servant, Upcall};
 
@@ -25,9 +26,9 @@ pub trait Adapter: Send + Sync + 'static {
     /// Says where the object of a key is, without calling it.
     fn locate(&self, key: &[u8]) -> Located;
 
-    /// What the BidirectionalPolicy of an object says: whether its requests may
-    /// come over connections that this side opened, and whether its callers may
-    /// offer their connections for callbacks. `None`: as the ORB is configured.
+    /// Returns the BidirectionalPolicy of an object: whether its requests may come over connections
+    /// that this side opened, and whether its callers may offer their connections for callbacks.
+    /// `None`: as the ORB is configured.
     ///
     /// Asked when a client offers, and for each request over a connection that
     /// this side opened.
@@ -43,12 +44,18 @@ pub trait Adapter: Send + Sync + 'static {
         None
     }
 
-    /// What the run-time scheduler's table says of the operations of an object, as
-    /// [`Orb::scheduled`](crate::Orb::scheduled) told when it was activated. Asked for each request where there are
-    /// dispatching modules.
+    /// Returns the rows of the run-time scheduler's table for the operations of an object, as
+    /// [`Orb::scheduled`](crate::Orb::scheduled) told when it was activated. Asked for each request
+    /// where there are dispatching modules.
     fn scheduled(&self, key: &[u8]) -> Option<Scheduled> {
         let _ = key;
         None
+    }
+
+    /// Shows what the object of a key is, if it is active: for [budgets](crate::Budget). Asked where an ORB has some, once for
+    /// each key and operation that a thread sees, or again where it sees many.
+    fn describe(&self, key: &[u8], look: &mut dyn FnMut(Described<'_>)) {
+        let _ = (key, look);
     }
 
     /// Shows the id of the object whose request the calling thread runs, if it runs one: for
@@ -61,16 +68,16 @@ pub trait Adapter: Send + Sync + 'static {
     /// would have to be waited for.
     fn closing(&self) {}
 
-    /// No new request comes after this; those running go on (shutdown).
+    /// Refuses new requests from now on; those running go on (shutdown).
     fn close(&self);
 }
 
-/// Where an object is (LocateRequest).
+/// Location of an object (LocateRequest).
 #[derive(Debug, Clone)]
 pub enum Located {
     /// Requests sent here reach the object.
     Here,
-    /// No such object in this server.
+    /// The server has no such object.
     Unknown,
     /// The object is behind another reference.
     Forward(Ref),

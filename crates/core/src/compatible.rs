@@ -1,4 +1,4 @@
-//! Options that make no sense together (A16.5).
+//! Options that make no sense together.
 
 use std::fmt;
 
@@ -11,9 +11,9 @@ use crate::{Concurrency, ReactorChoice};
 /// Two options, each fine by itself, that contradict each other.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Incompatible {
-    /// As an argument would set it.
+    /// First setting, as an argument would set it.
     pub one: &'static str,
-    /// As an argument would set it.
+    /// Second setting, as an argument would set it.
     pub other: &'static str,
     /// Why not both, and what to do.
     pub reason: &'static str,

@@ -1,45 +1,43 @@
-//! Which threads serve what comes to an ORB's own port.
+//! Choice of the threads that serve what comes to an ORB's own port.
 
 use std::fmt;
 
 use crate::options::positive;
 use crate::rt::Serving;
 
-/// Which threads serve requests (CHECKLIST A5).
+/// Choice of the threads that serve requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Concurrency {
-    /// A thread for each connection (A5.6).
+    /// A thread for each connection.
     ThreadPerConnection,
     /// A fixed number of workers; each takes the next connection with
-    /// something to read and stays with it while it is busy (A5.4).
+    /// something to read and stays with it while it is busy.
     ///
     /// While all of them run servants nothing else is served: new connections
     /// are accepted up to the limit, and their requests wait in the system's
     /// socket buffers, in bounded memory, until a worker is free or their
     /// callers' time limits end. Each worker then takes connections in turn.
     LeaderFollowers {
-        /// How many workers; at least 1. Calls that call back into this
-        /// server while they run need one more for each level.
+        /// Number of workers; at least 1. Calls that call back into this server while they run need
+        /// one more for each level.
         threads: usize,
     },
-    /// One thread reads and serves all requests, one after the other (A5.6);
-    /// another accepts. As leader/followers with one worker: while a servant
-    /// runs nothing else is served. One that waits for a call of its own is
-    /// helped by a further thread if its caller calls back meanwhile.
+    /// A single thread reads and serves all requests, one after the other; another accepts. Like
+    /// leader/followers with one worker: while a servant runs nothing else is served. One that
+    /// waits for a call of its own is helped by a further thread if its caller calls back
+    /// meanwhile.
     Reactive,
-    /// One thread reads, and starts a thread for each request (A5.6), so that
-    /// requests of one connection run side by side. Starting it costs some tens
-    /// of microseconds.
+    /// A single thread reads, and starts a thread for each request, so that requests of one
+    /// connection run side by side. Starting it costs some tens of microseconds.
     ThreadPerRequest {
         /// Most that run at a time; one more request is answered TRANSIENT,
         /// minor `NO_THREAD`.
         threads: usize,
     },
-    /// One thread reads and queues requests, and workers take them from there
-    /// (A5.3). Requests of one connection run side by side; each costs a change
-    /// of thread, a few allocations and locks.
+    /// A single thread reads and queues requests, and workers take them from there. Requests of one
+    /// connection run side by side; each costs a change of thread, a few allocations and locks.
     WorkerPool {
-        /// How many workers; at least 1.
+        /// Number of workers; at least 1.
         threads: usize,
         /// Most requests that wait; one more is answered TRANSIENT, minor
         /// `REQUESTS_BUFFERED`. Their octets are limited by
@@ -49,7 +47,7 @@ pub enum Concurrency {
 }
 
 impl Concurrency {
-    /// As `-ORBConcurrency` has it.
+    /// Reads the form of `-ORBConcurrency`.
     pub(crate) fn parse(text: &str) -> Result<Concurrency, String> {
         let (name, numbers) = text.split_once(':').unwrap_or((text, ""));
         let (threads, queue) = numbers.split_once(':').unwrap_or((numbers, ""));
@@ -77,7 +75,7 @@ impl Concurrency {
         })
     }
 
-    /// Which of how many threads serve; `None`: those of connections.
+    /// Returns which of how many threads serve; `None`: those of connections.
     pub(crate) fn serving(self) -> Option<(Serving, usize)> {
         match self {
             Concurrency::ThreadPerConnection => None,
@@ -89,7 +87,7 @@ impl Concurrency {
     }
 }
 
-/// As `-ORBConcurrency` has it.
+/// Writes the form of `-ORBConcurrency`.
 impl fmt::Display for Concurrency {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -15,7 +15,7 @@ pub struct Context {
 }
 
 impl Context {
-    /// Without any property.
+    /// Returns a context without any property.
     pub fn new() -> Self {
         Self::default()
     }

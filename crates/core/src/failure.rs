@@ -16,7 +16,7 @@ use oxorb_object::{Note, SystemException, minor};
 
 use crate::policy::PolicyType;
 
-/// What was tried to reach an object and what happened each time.
+/// Attempts to reach an object, and what happened each time.
 ///
 /// `Debug` prints what `Display` does, so that a `main` which returns it is
 /// readable.
@@ -26,17 +26,17 @@ pub struct Failure {
     pub exception: SystemException,
     /// Each endpoint that was tried, in order.
     pub attempts: Vec<Attempt>,
-    /// With INV_POLICY from `validate_connection`: the types of the policies
-    /// that contradict those of the server (`inconsistent_policies`).
+    /// Types of the policies that contradict those of the server, with INV_POLICY from
+    /// `validate_connection` (`inconsistent_policies`).
     pub inconsistent_policies: Vec<PolicyType>,
 }
 
-/// One endpoint that was tried.
+/// Endpoint that was tried.
 #[derive(Debug, Clone)]
 pub struct Attempt {
-    /// As `host:port`.
+    /// Address as `host:port`.
     pub endpoint: String,
-    /// What happened there, with the cause as the system gave it.
+    /// Failure there, with the cause as the system gave it.
     pub what: String,
 }
 

@@ -11,7 +11,7 @@ use oxorb_object::{CompletionStatus, SystemException};
 use crate::conn::Kept;
 use crate::interceptor::ServerFlow;
 use crate::policy::LargePayloads;
-use crate::server::{self, Sink};
+use crate::server::{self, CameOver, Sink};
 use crate::terms::Times;
 use crate::upcall::{Arrived, Outcome, Upcall};
 use crate::{Orb, raise};
@@ -68,13 +68,15 @@ pub struct Detached {
     pub(crate) dialect: Dialect,
     pub(crate) times: Times,
     pub(crate) flow: Option<Arc<ServerFlow>>,
-    /// It lacks octets of the arguments, which somebody had taken before it was copied.
+    /// Whether the request lacks octets of the arguments, which were taken before it was copied.
     pub(crate) lacks: bool,
     /// Policy about large payloads of the connection that it came over, if it came over one.
     pub(crate) payloads: Option<LargePayloads>,
+    /// Connection that the request came over.
+    pub(crate) came_over: CameOver,
 }
 
-/// What a [`Detached`] request was answered, or the way in which that will come.
+/// Answer of a [`Detached`] request, or the way in which that will come.
 pub struct DetachedReply(Kept);
 
 impl DetachedReply {
@@ -88,7 +90,7 @@ impl DetachedReply {
 }
 
 impl Detached {
-    /// From the octets of a whole request, such as were recorded.
+    /// Reads the octets of a whole request, such as were recorded.
     ///
     /// # Errors
     /// They are no request to an object of ours.
@@ -104,6 +106,7 @@ impl Detached {
             flow: None,
             lacks: false,
             payloads: None,
+            came_over: CameOver::default(),
         })
     }
 
@@ -128,7 +131,7 @@ impl Detached {
             .target
             .object_key()
             .expect("looked at before it was copied");
-        let mut sink = Sink::to_memory(Vec::new());
+        let mut sink = Sink::kept_back(self.came_over.clone());
         let arrived = Arrived {
             orb,
             frame: &frame,
@@ -154,7 +157,7 @@ impl<'r> Upcall<'r> {
     /// between the two. The answer is copied. A servant that panics does so in
     /// [`Held::send`].
     pub fn hold(self, serve: impl FnOnce(Upcall<'_>) -> Outcome) -> Held<'r> {
-        let mut memory = Sink::to_memory(Vec::new());
+        let mut memory = Sink::kept_back(self.sink.came_over());
         let expects_reply = self.expects_reply();
         let Upcall {
             arrived,
@@ -195,6 +198,7 @@ impl<'r> Upcall<'r> {
             dialect: self.arrived.dialect,
             times: *self.arrived.times,
             flow: self.flow.cloned(),
+            came_over: self.sink.came_over(),
         }
     }
 

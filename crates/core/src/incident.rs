@@ -1,4 +1,4 @@
-//! What an operator wants to know about connections: limits that were hit, peers that were refused.
+//! Incidents of connections for an operator: limits that were hit, peers that were refused.
 //!
 //! Everything here happens off the steady path. Each incident is counted, and logged
 //! (`-ORBLogLevel`) unless somebody [observes](crate::Orb::observe_connections) the ORB.
@@ -17,9 +17,9 @@ use crate::log::{Log, LogLevel};
 pub enum Incident {
     /// A connection from an address that the access rules of its endpoint do not admit.
     AccessDenied,
-    /// One connection too many (`MaxConnections`); it was told CloseConnection.
+    /// A connection was one too many (`MaxConnections`); it was told CloseConnection.
     TooManyConnections,
-    /// One connection too many of one client address (`MaxConnectionsPerClient`).
+    /// A connection was one too many of its client address (`MaxConnectionsPerClient`).
     TooManyFromClient,
     /// An idle connection made room for a new one (`MaxConnections`, or descriptors).
     Purged,
@@ -27,7 +27,8 @@ pub enum Incident {
     IdleClosed,
     /// A client stalled in the middle of a message for longer than `StallTimeout`.
     Stalled,
-    /// One request too many of one client (`MaxRequestsPerClient`); it was answered TRANSIENT.
+    /// A request was one too many of its client (`MaxRequestsPerClient`); it was answered
+    /// TRANSIENT.
     TooManyRequests,
     /// A client's connections held more than `MaxOctetsPerClient`; reading from it paused.
     TooManyOctets,
@@ -53,7 +54,8 @@ pub enum Incident {
     /// A reply handler that is an object could not be told an answer, which is lost: nobody answers there, or too many
     /// answers wait for handlers.
     HandlerNotTold,
-    /// A request used more processor time than the run-time scheduler's table declares for its operation.
+    /// A request used more processor time than the run-time scheduler's table declares for its operation, or than its
+    /// [budget](crate::Budget::longest) allows one.
     Overrun,
     /// A request could not be in time any more when its dispatching module came to it.
     DispatchedLate,
@@ -74,11 +76,30 @@ pub enum Incident {
     /// A server did not read within `StallTimeout` what it was sent before a request that was cut off
     /// (`OrderedReconnect`); its connection was closed, and what follows may overtake that.
     OrderLost,
+    /// The system refuses a property that a lane wants for its packets, and the lane goes on without. Told once for each lane
+    /// and property.
+    LaneNotSteered,
+    /// A scheduling context of a peer, service context 30, cannot be used. A request that has such a one is answered MARSHAL.
+    /// Logged once.
+    BadSchedulingContext,
+    /// A client and this server did not agree on a protected connection: no certificate, or one that is not trusted, or
+    /// no answer in time.
+    HandshakeRefused,
+    /// Requests come beyond a [budget](crate::Budget). Told at most once a second for each; [`Orb::budgets`](crate::Orb::budgets)
+    /// counts them.
+    BeyondBudget,
+    /// The system does not let budgets be enforced as they say: threads are demoted otherwise, or not throttled. Told once.
+    BudgetNotEnforced,
+    /// A request that the access rules do not allow; it was answered NO_PERMISSION.
+    RequestDenied,
+    /// A oneway waited for a thread longer than its communication class may, or gave way to another request
+    /// ([`DropRules`](crate::DropRules)).
+    OnewayDropped,
 }
 
 impl Incident {
     /// All of them, in the order they are counted.
-    pub const ALL: [Incident; 27] = [
+    pub const ALL: [Incident; 34] = [
         Incident::AccessDenied,
         Incident::TooManyConnections,
         Incident::TooManyFromClient,
@@ -106,6 +127,13 @@ impl Incident {
         Incident::PagesRefused,
         Incident::NotServed,
         Incident::OrderLost,
+        Incident::LaneNotSteered,
+        Incident::BadSchedulingContext,
+        Incident::HandshakeRefused,
+        Incident::BeyondBudget,
+        Incident::BudgetNotEnforced,
+        Incident::RequestDenied,
+        Incident::OnewayDropped,
     ];
 
     /// Urgency of its line in the log.
@@ -130,10 +158,17 @@ impl Incident {
             | Incident::BufferFull
             | Incident::MemoryNotLocked
             | Incident::OrderLost
+            | Incident::LaneNotSteered
+            | Incident::BadSchedulingContext
+            | Incident::HandshakeRefused
+            | Incident::BeyondBudget
+            | Incident::BudgetNotEnforced
+            | Incident::RequestDenied
             | Incident::Overrun => LogLevel::Warn,
             Incident::Purged
             | Incident::BidirectionalRefused
             | Incident::OnlyLoopback
+            | Incident::OnewayDropped
             | Incident::DispatchedLate => LogLevel::Info,
             Incident::IdleClosed | Incident::Cancelled | Incident::BidirectionalAccepted => {
                 LogLevel::Debug
@@ -149,7 +184,7 @@ impl Incident {
         }
     }
 
-    /// One sentence for a log, with the setting that decides.
+    /// Returns a sentence for a log, with the setting that decides.
     pub fn text(self) -> &'static str {
         match self {
             Incident::AccessDenied => "the access rules do not admit this address (-ORBAccess)",
@@ -189,6 +224,27 @@ impl Incident {
                 "the server did not read in time what was sent before a request that was cut off; that connection was closed, and \
                  what follows may overtake it (-ORBStallTimeout, -ORBOrderedReconnect)"
             }
+            Incident::LaneNotSteered => {
+                "the system refuses what the lane wants for its packets, and it goes on without (busy_poll and napi of the lane; \
+                 `oxorb doctor` says what to change)"
+            }
+            Incident::BadSchedulingContext => {
+                "a distributable thread has come with a scheduling context that cannot be used (both sides need the same \
+                 scheduler)"
+            }
+            Incident::RequestDenied => {
+                "the access rules do not allow this request ([access] of the configuration)"
+            }
+            Incident::HandshakeRefused => "the client was not let in",
+            Incident::OnewayDropped => {
+                "a oneway was dropped that waited for a thread (drop of the threadpool's buffering)"
+            }
+            Incident::BeyondBudget => {
+                "its budget is spent (-ORBBudget, Orb::budgets shows what is used)"
+            }
+            Incident::BudgetNotEnforced => {
+                "the system does not let budgets be enforced as they say (CAP_SYS_NICE)"
+            }
             Incident::Cancelled => "a request was cancelled before it ran",
             Incident::AcceptPaused => "no further connection can be accepted for the moment",
             Incident::BidirectionalAccepted => "the connection will carry callbacks, too",
@@ -210,7 +266,7 @@ impl Incident {
                  what becomes of it)"
             }
             Incident::Overrun => {
-                "the operation used more processor time than was declared for it, so what was analysed does not hold \
+                "a request used more processor time than was declared for it, so what was analysed does not hold \
                  (`oxorb sched calibrate` measures what it takes)"
             }
             Incident::NoRealTimePriority => {
@@ -233,11 +289,11 @@ impl Incident {
     }
 }
 
-/// One incident, with the connection it is about.
+/// Incident, with the connection that it is about.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ConnectionEvent {
-    /// What happened.
+    /// Kind of incident.
     pub incident: Incident,
     /// The peer, as `host:port`; an endpoint where no peer is meant.
     pub peer: String,
@@ -255,7 +311,7 @@ impl fmt::Display for ConnectionEvent {
     }
 }
 
-/// How the server side of an ORB is doing: a snapshot.
+/// Snapshot of the server side of an ORB.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ConnectionStatistics {
@@ -270,7 +326,7 @@ pub struct ConnectionStatistics {
 }
 
 impl ConnectionStatistics {
-    /// How often something happened since the ORB began.
+    /// Returns the number of times that something happened since the ORB began.
     pub fn count(&self, incident: Incident) -> u64 {
         self.counts[incident as usize]
     }
@@ -288,7 +344,7 @@ impl Watch {
     pub(crate) fn new(log: Log) -> Watch {
         Watch {
             accepted: AtomicU64::new(0),
-            counts: Default::default(),
+            counts: std::array::from_fn(|_| AtomicU64::default()),
             observer: OnceLock::new(),
             log,
         }

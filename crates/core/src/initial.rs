@@ -1,8 +1,8 @@
-//! From text to references and back: `string_to_object`, initial references,
-//! and the IORs of our own objects.
+//! Conversions between text and references: `string_to_object`, initial references, and the IORs of
+//! our own objects.
 
 use std::io::{self, Read as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use oxorb_cdr::CharSet;
@@ -23,7 +23,7 @@ use crate::{Interface, ObjectRef, Orb, Ref, interface_repository, naming, raise}
 /// Longest file with a reference, in octets.
 const MAX_FILE: u64 = 1 << 20;
 
-/// Where objects' interfaces are looked up.
+/// Initial reference at which objects' interfaces are looked up.
 const INTERFACE_REPOSITORY: &str = "InterfaceRepository";
 
 impl Orb {
@@ -34,8 +34,8 @@ impl Orb {
         self.follow(text, 0)
     }
 
-    /// The same, as a reference of type `I`: asks the object unless its type
-    /// id already says that it is one (`_narrow`).
+    /// Returns the object of a stringified reference as a reference of type `I`: asks the object
+    /// unless its type id already says that it is one (`_narrow`).
     pub fn resolve<I: Interface>(&self, text: &str) -> Result<I, ResolveError> {
         let object = self.string_to_object(text)?;
         match object.narrow::<I>() {
@@ -109,6 +109,7 @@ impl Orb {
                 self.named(context, url.name)
             }
             Url::File(path) => {
+                let path = PathBuf::from(path);
                 let content =
                     read_reference(&path).map_err(|error| ResolveError::File { path, error })?;
                 self.follow(&content, depth + 1)
@@ -213,10 +214,12 @@ impl<'a> Published<'a> {
             }
         }
         self.tell_beside(&mut profiles);
+        Self::carry_within(&mut profiles);
         self.ior(&profiles)
     }
 
-    /// Has IIOP's profiles tell of the addresses of others, as far as there is a component for that.
+    /// Adds the addresses of other protocols to IIOP's profiles, as far as there is a component for
+    /// that.
     fn tell_beside(&self, profiles: &mut [(&Arc<Protocol>, Profile)]) {
         let beside = profiles.iter().filter_map(|(protocol, profile)| {
             let address = profile.addresses.first()?;
@@ -229,6 +232,41 @@ impl<'a> Published<'a> {
         });
         for (_, profile) in iiop {
             profile.components.extend_from_slice(&beside);
+        }
+    }
+
+    /// Moves the addresses of other protocols into IIOP's profiles, where they need no profile of
+    /// their own then.
+    fn carry_within(profiles: &mut Vec<(&Arc<Protocol>, Profile)>) {
+        let carries = |(protocol, profile): &(&Arc<Protocol>, Profile)| {
+            protocol.profile().tag() == profile_tag::INTERNET_IOP
+                && profile.version >= Version::V1_1
+        };
+        if !profiles.iter().any(carries) {
+            return;
+        }
+        let mut kinds: Vec<(&Arc<Protocol>, Vec<Address>)> = Vec::new();
+        for (protocol, profile) in &*profiles {
+            if protocol.profile().within_iiop(&profile.addresses).is_none() {
+                continue;
+            }
+            match kinds
+                .iter_mut()
+                .find(|(known, _)| Arc::ptr_eq(known, protocol))
+            {
+                Some((_, addresses)) => addresses.extend_from_slice(&profile.addresses),
+                None => kinds.push((protocol, profile.addresses.clone())),
+            }
+        }
+        profiles.retain(|(protocol, _)| !kinds.iter().any(|(kind, _)| Arc::ptr_eq(kind, protocol)));
+        for (protocol, addresses) in kinds {
+            let told = protocol
+                .profile()
+                .within_iiop(&addresses)
+                .unwrap_or_default();
+            for (_, profile) in profiles.iter_mut().filter(|it| carries(it)) {
+                profile.components.extend_from_slice(&told);
+            }
         }
     }
 
@@ -296,7 +334,7 @@ impl<'a> Published<'a> {
     }
 }
 
-/// What is in a file, if that can be a reference by its size.
+/// Reads a file, if it can be a reference by its size.
 fn read_reference(path: &Path) -> io::Result<String> {
     let mut content = String::new();
     let file = std::fs::File::open(path)?;

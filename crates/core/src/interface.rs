@@ -1,13 +1,14 @@
 //! Typed references, and the type every object has.
 
 use std::fmt::Debug;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use oxorb_cdr::{Decoder, Encode, Encoder, Nilable, Result as CdrResult, Room, TypeCode, Typed};
 use oxorb_object::SystemException;
 
 use crate::policy::{AnyPolicy, InvalidPolicies, Policy, SetOverrideType};
-use crate::{Failure, Ref, Servant, reference};
+use crate::{ConfinedServant, Failure, Ref, Servant, reference};
 
 /// A typed object reference. The IDL compiler implements it for each `...Ref`;
 /// import it (`use oxorb::Interface as _;`) for the methods every object has.
@@ -73,19 +74,20 @@ pub trait Interface: Clone + Debug + PartialEq + Send + Sync + 'static {
         Interface::reference(self).room(octets)
     }
 
-    /// The same object with another time limit on calls; see [`Ref::with_timeout`].
+    /// Returns a reference to the object with another time limit on calls; see
+    /// [`Ref::with_timeout`].
     #[must_use]
     fn with_timeout(&self, timeout: impl Into<Option<std::time::Duration>>) -> Self {
         Self::from_ref(Interface::reference(self).with_timeout(timeout))
     }
 
-    /// The same object under a policy; see [`Ref::with`].
+    /// Returns a reference to the object under a policy; see [`Ref::with`].
     #[must_use]
     fn with(&self, policy: impl Policy) -> Self {
         Self::from_ref(Interface::reference(self).with(policy))
     }
 
-    /// The same object under policies; see [`Ref::set_policy_overrides`].
+    /// Returns a reference to the object under policies; see [`Ref::set_policy_overrides`].
     fn set_policy_overrides(
         &self,
         policies: &[AnyPolicy],
@@ -115,12 +117,21 @@ pub trait ServedBy<S>: Interface {
     fn servant(servant: S) -> Arc<dyn Servant>;
 }
 
+/// An interface that a servant of type `S`, which stays in one thread, can serve.
+///
+/// The IDL compiler implements it where `@confined` asks for that: `impl<T: bank::AccountConfined> ConfinedBy<T> for
+/// bank::AccountRef`, and the same for `Rc<T>`.
+pub trait ConfinedBy<S>: Interface {
+    /// Wraps the servant so that the object adapter can call it.
+    fn confined(servant: S) -> Rc<dyn ConfinedServant>;
+}
+
 /// A reference to an object of any interface: `Object` in IDL.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ObjectRef(Ref);
 
 impl ObjectRef {
-    /// What every object is.
+    /// Repository id of the interface that every object has.
     pub(crate) const ID: &'static str = "IDL:omg.org/CORBA/Object:1.0";
 }
 

@@ -1,4 +1,4 @@
-//! As much of the Interface Repository's protocol as `_interface` needs.
+//! Part of the Interface Repository's protocol that `_interface` needs.
 
 use oxorb_object::SystemException;
 

@@ -62,7 +62,7 @@ pub struct Later {
     context: Option<Arc<FrameContext>>,
     /// The request without its arguments.
     head: Vec<u8>,
-    /// What its arguments and `head` take of the client's share.
+    /// Octets of the client's share that its arguments and `head` take.
     _values: Option<Values>,
     dialect: Dialect,
     times: Times,
@@ -72,7 +72,7 @@ pub struct Later {
     acknowledged: bool,
     /// `None`: nobody waits for an answer.
     line: Option<Line>,
-    /// It counts until it is answered, which happens once.
+    /// Count of the request until it is answered, which happens once.
     unanswered: Option<Unanswered>,
 }
 
@@ -142,7 +142,8 @@ impl Later {
         &self.orb
     }
 
-    /// Until when the caller waits, as [`Upcall::deadline`]. An answer that comes later is sent all the same.
+    /// Returns the time until which the caller waits, as [`Upcall::deadline`]. An answer that comes
+    /// later is sent all the same.
     pub fn deadline(&self) -> Option<Instant> {
         self.times.deadline()
     }

@@ -15,14 +15,22 @@
 
 #[doc(hidden)]
 pub mod __gen;
+mod access_index;
+mod access_rules;
 mod adapter;
+mod admission;
+mod arena;
+mod budget;
 pub mod client;
 mod clock;
 mod compatible;
 mod concurrency;
+mod confined;
+mod confinement;
 mod conn;
 mod context;
 mod delegate;
+mod elsewhere;
 pub mod escape;
 mod failure;
 mod held;
@@ -44,6 +52,7 @@ mod op;
 mod operations;
 mod options;
 mod orb;
+mod origin;
 mod own_address;
 mod passes;
 pub mod policy;
@@ -70,16 +79,26 @@ mod upcall;
 mod value;
 mod within;
 
+pub use access_rules::{AccessRule, AccessRules, write_object};
 pub use adapter::{Adapter, Located};
-pub use client::{Answered, AsyncReply, Buffered, InFlight, Prepared, Slots, deliver, wait_until};
+pub use admission::{Admission, AdmissionError, AdmissionPlan, AdmissionRequest};
+pub use arena::LentArena;
+pub use budget::{
+    BeyondBudget, Budget, BudgetError, BudgetOf, BudgetUse, Described, Overrun, OverrunHooks,
+    ProcessorShare, RequestRate,
+};
+pub use client::{
+    Answered, AsyncReply, Buffered, InFlight, Prepared, Sleep, Slots, deliver, wait_until,
+};
 pub use compatible::Incompatible;
 pub use concurrency::Concurrency;
+pub use confined::{NotConfined, NotOneThread};
 pub use context::{Context, decode_context, encode_context};
 pub use delegate::DelegatesTo;
 pub use failure::{Attempt, Failure, last_failure};
 pub use held::{Detached, DetachedReply, Held};
 pub use incident::{ConnectionEvent, ConnectionStatistics, Incident};
-pub use interface::{Interface, ObjectRef, ServedBy, decode_ref, encode_ref};
+pub use interface::{ConfinedBy, Interface, ObjectRef, ServedBy, decode_ref, encode_ref};
 pub use later::{Amh, Later};
 pub use log::LogLevel;
 pub use main_thread::Busy;
@@ -87,11 +106,11 @@ pub use messaging::{ReplyTo, held_exception, hold_exception};
 pub use op::{NO_SLOT, Op, Operation, SLOTTED_KEY, SLOTTED_KEY_LEN, UserException};
 pub use operations::Operations;
 pub use options::{
-    Arriving, ClientConnections, Collocation, Demultiplexing, FILE_SETTINGS, Meaning, Options,
-    PEER_OPTIONS, PeerOption, PoolThread, ReactorChoice, SETTINGS, Setting, SettingError,
-    ThreadFilter, ThreadFilters,
+    ArenaFull, Arriving, CallbackThreads, ClassPacing, ClientConnections, Collocation,
+    Demultiplexing, FILE_SETTINGS, Meaning, OperationSearch, Options, PEER_OPTIONS, PeerOption,
+    PoolThread, ReactorChoice, SETTINGS, Setting, SettingError, ThreadFilter, ThreadFilters,
 };
-pub use orb::{Orb, WeakOrb};
+pub use orb::{Orb, Over, WeakOrb};
 pub use oxorb_giop::{Aliased, PreparedTarget};
 pub use oxorb_rt::probe;
 pub use oxorb_sys::schedule::{
@@ -112,12 +131,13 @@ pub use rt::{
 pub use scheduler::{
     CallsBetween, Measurement, Measurements, Modules, RunTimeScheduler, Running, Scheduled,
 };
-pub use servant::{Handles, Servant, handle, handles};
+pub use servant::{ConfinedServant, Handles, Servant, handle, handles};
 pub use server::{
-    CurrentLane, LaneMemory, MessageBuffers, QueueOrder, RateGroup, RequestBuffering, Threadpool,
-    ThreadpoolError, ThreadpoolLane, ThreadpoolLanes, request_is_cancelled,
+    CurrentLane, DropError, DropRule, DropRules, LaneMemory, MessageBuffers, QueueOrder, RateGroup,
+    RequestBuffering, Steering, Threadpool, ThreadpoolError, ThreadpoolLane, ThreadpoolLanes,
+    request_is_cancelled,
 };
 pub use setup_error::SetupError;
-pub use terms::{current_deadline, current_qos};
+pub use terms::{CarriedQos, carried_qos, current_deadline, current_qos};
 pub use upcall::{Outcome, Rejected, Upcall};
 pub use value::Abstract;

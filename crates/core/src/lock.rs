@@ -16,19 +16,19 @@ use crate::sync::{self, MutexGuard, RwLockReadGuard, RwLockWriteGuard};
 pub struct Mutex<T>(sync::Mutex<T>);
 
 impl<T> Mutex<T> {
-    /// As `std::sync::Mutex::new`.
+    /// Makes a mutex, as `std::sync::Mutex::new` does.
     pub const fn new(value: T) -> Self {
         Mutex(sync::Mutex::new(value))
     }
 
-    /// As `std::sync::Mutex::lock`.
+    /// Locks, as `std::sync::Mutex::lock` does.
     #[inline]
     pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
         count();
         self.0.lock()
     }
 
-    /// As `std::sync::Mutex::try_lock`.
+    /// Tries to lock, as `std::sync::Mutex::try_lock` does.
     #[inline]
     pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
         count();
@@ -41,14 +41,14 @@ impl<T> Mutex<T> {
 pub struct RwLock<T>(sync::RwLock<T>);
 
 impl<T> RwLock<T> {
-    /// As `std::sync::RwLock::read`.
+    /// Locks for reading, as `std::sync::RwLock::read` does.
     #[inline]
     pub fn read(&self) -> LockResult<RwLockReadGuard<'_, T>> {
         count();
         self.0.read()
     }
 
-    /// As `std::sync::RwLock::write`.
+    /// Locks for writing, as `std::sync::RwLock::write` does.
     #[inline]
     pub fn write(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
         count();
@@ -62,8 +62,8 @@ impl<T: fmt::Debug> fmt::Debug for Mutex<T> {
     }
 }
 
-/// How many locks this thread has taken so far; `None` in release builds,
-/// which do not count.
+/// Returns the number of locks that this thread has taken so far; `None` in release builds, which
+/// do not count.
 pub fn taken() -> Option<u64> {
     #[cfg(debug_assertions)]
     return Some(TAKEN.get());

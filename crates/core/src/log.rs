@@ -19,7 +19,7 @@ use crate::lock::Mutex;
 /// Urgency of a log line; as a setting, the least urgent level that is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LogLevel {
-    /// No lines at all.
+    /// Absence of lines.
     Off,
     /// Service is impaired: connections cannot be accepted, a reply is lost.
     Error,
@@ -123,7 +123,7 @@ impl Log {
         }
     }
 
-    /// As [`Quota::admit`], of the client that an incident is about.
+    /// Admits an event like [`Quota::admit`], of the client that an incident is about.
     fn admit_client(&self, event: &ConnectionEvent, now: Instant) -> Option<u64> {
         let host = match event.peer.rsplit_once(':') {
             Some((host, _port)) => host,

@@ -8,7 +8,13 @@ use crate::lock::Mutex;
 /// Something that the main thread is to do.
 pub(crate) type Job = Box<dyn FnOnce() + Send>;
 
-/// What waits for the main thread of one ORB.
+/// Threads that take jobs: those of a lane.
+pub(crate) trait TakesJobs: Send + Sync {
+    /// Offers `job` to the threads; gives it back if they have ended or too much waits for them.
+    fn offer(&self, job: Job) -> Result<(), Job>;
+}
+
+/// Jobs that wait for the main thread of an ORB.
 #[derive(Default)]
 pub(crate) struct MainThread(Mutex<VecDeque<Job>>);
 
@@ -21,7 +27,7 @@ thread_local! {
     static MAIN: Cell<usize> = const { Cell::new(0) };
 }
 
-/// While this lives, the thread is the main thread of an ORB.
+/// Guard of the main thread of an ORB.
 pub(crate) struct AsMain(usize);
 
 impl MainThread {

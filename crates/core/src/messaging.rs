@@ -9,7 +9,7 @@ use crate::op::UserException;
 use crate::raise;
 use crate::raises::Raise;
 
-/// Whom the answer to a `sendc_` call goes to.
+/// Destination of the answer to a `sendc_` call.
 #[derive(Debug)]
 pub enum ReplyTo<R, T: ?Sized> {
     /// The nil handler: the answer is dropped, and so is any exception.
@@ -85,7 +85,7 @@ mod tests {
         assert_eq!(held, exception);
     }
 
-    /// As TAO and JacORB write it, in the other byte order too.
+    /// Compares with octets that TAO and JacORB write, in the other byte order too.
     #[test]
     fn octets_are_those_of_a_reply_body() {
         let mut octets = b"\0\0\0\x24IDL:omg.org/CORBA/NO_PERMISSION:1.0\0".to_vec();

@@ -1,4 +1,4 @@
-//! As much of the naming service's protocol as `corbaname:` needs.
+//! Part of the naming service's protocol that `corbaname:` needs.
 
 use oxorb_cdr::{Decode as _, Decoder, Encoder, Result as CdrResult};
 use oxorb_object::SystemException;
@@ -58,7 +58,7 @@ struct Component {
 enum NamingError {
     /// Why, and the part of the name that was not found.
     NotFound(u32, Vec<Component>),
-    /// Where somebody else may go on, and with what.
+    /// Context where the caller may go on, and the rest of the name.
     CannotProceed(Option<ObjectRef>, Vec<Component>),
     /// We cannot go on there, either.
     Stopped(ObjectRef, SystemException),
@@ -99,7 +99,7 @@ impl NamingError {
     }
 }
 
-/// With each endpoint tried, if that is what failed.
+/// Describes the failure, with each endpoint tried, if that is what failed.
 fn failure(exception: SystemException) -> String {
     match crate::last_failure().filter(|failure| failure.exception == exception) {
         Some(failure) => failure.to_string(),

@@ -1,33 +1,33 @@
-//! What stub, skeleton and local call share about one operation.
+//! Description of an operation that stub, skeleton and local call share.
 
 use oxorb_cdr::{Decoder, Encoder, Result as CdrResult};
 use oxorb_giop::Response;
 use oxorb_object::SystemException;
 
-/// One operation of one interface, `'static`, made by the IDL compiler.
+/// Operation of an interface, `'static`, made by the IDL compiler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Op {
     /// The name on the wire (`withdraw`, `_get_balance`).
     pub name: &'static str,
     /// Whether and when the server answers.
     pub response: Response,
-    /// Where the operation stands in the list of its interface, all inherited
-    /// ones first, for servers of our own (A6.4); [`NO_SLOT`]: unknown.
+    /// Index of the operation in the list of its interface, all inherited ones first, for servers
+    /// of our own; [`NO_SLOT`]: unknown.
     pub slot: u16,
     /// Octets that the arguments take at most, or at least where nothing bounds them: what the IDL compiler worked out, for
-    /// the request's buffer to be sized once (A7.1). Nothing below what any message has room for.
+    /// the request's buffer to be sized once. Nothing below what any message has room for.
     pub request: u32,
 }
 
 /// The place of an operation of which nobody knows it.
 pub const NO_SLOT: u16 = u16::MAX;
 
-/// How the keys begin that take a slot: those of active transient objects
+/// Prefix of the keys that take a slot: those of active transient objects
 /// ([`Adapter`](crate::Adapter)).
 pub const SLOTTED_KEY: &[u8; 4] = b"OX1a";
 
-/// How long such keys are, without slot. A request of our own client appends two
-/// octets, little-endian: the slot of its operation.
+/// Length of such keys, without slot. A request of our own client appends two octets,
+/// little-endian: the slot of its operation.
 pub const SLOTTED_KEY_LEN: usize = 24;
 
 /// A key of an object of ours with the slot of an operation; `None`: the key
@@ -75,12 +75,12 @@ impl Op {
         }
     }
 
-    /// The same at a place in the list of its interface.
+    /// Returns the operation with an index in the list of its interface.
     pub const fn at(self, slot: u16) -> Self {
         Op { slot, ..self }
     }
 
-    /// The same with arguments that take so many octets.
+    /// Returns the operation with arguments that take so many octets.
     #[must_use]
     pub const fn sized(self, request: u32) -> Self {
         Op { request, ..self }
@@ -95,9 +95,9 @@ pub struct Operation<'n> {
     pub name: &'n str,
     /// Whether and when the server answers.
     pub response: Response,
-    /// As in [`Op`].
+    /// Slot, as in [`Op`].
     pub slot: u16,
-    /// As in [`Op`]; 0 if nothing is known.
+    /// Octets of the arguments, as in [`Op`]; 0 if nothing is known.
     pub request: u32,
 }
 

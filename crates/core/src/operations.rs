@@ -1,6 +1,10 @@
-//! Which operation a name means: lookups that the IDL compiler makes (A6.1).
+//! Lookup of operations by name, in ways that the IDL compiler makes.
+
+use std::sync::OnceLock;
 
 use oxorb_perfect::PerfectHash;
+
+use crate::OperationSearch;
 
 /// The operations of an interface by name. The IDL compiler makes one for each
 /// skeleton; finding allocates nothing and takes no lock.
@@ -8,6 +12,9 @@ use oxorb_perfect::PerfectHash;
 pub struct Operations {
     pub(crate) names: &'static [&'static str],
     by: By,
+    /// Tables for other searches, made when an ORB first wants one.
+    hash: OnceLock<Option<PerfectHash>>,
+    order: OnceLock<Box<[u16]>>,
 }
 
 #[derive(Debug)]
@@ -19,43 +26,89 @@ enum By {
 }
 
 impl Operations {
-    /// One hash and one comparison, however many there are.
+    /// Returns operations that are found by one hash and one comparison, however many there are.
     pub const fn perfect(names: &'static [&'static str], hash: PerfectHash) -> Self {
-        Operations {
-            names,
-            by: By::Perfect(hash),
-        }
+        Operations::of(names, By::Perfect(hash))
     }
 
     /// A comparison for each doubling of their number; `order` are the places of
     /// the names in the order of their octets.
     pub const fn binary(names: &'static [&'static str], order: &'static [u16]) -> Self {
-        Operations {
-            names,
-            by: By::Binary(order),
-        }
+        Operations::of(names, By::Binary(order))
     }
 
-    /// One comparison after the other.
+    /// Returns operations that are found by one comparison after the other.
     pub const fn linear(names: &'static [&'static str]) -> Self {
+        Operations::of(names, By::Linear)
+    }
+
+    const fn of(names: &'static [&'static str], by: By) -> Self {
         Operations {
             names,
-            by: By::Linear,
+            by,
+            hash: OnceLock::new(),
+            order: OnceLock::new(),
         }
     }
 
     /// The place of a name in the list, or one past its end.
     ///
-    /// `slot` is where the client believes it to be (A6.4). If the name is there,
+    /// `slot` is where the client believes it to be. If the name is there,
     /// nothing is searched; if not, the client was mistaken, or lied, and the name
     /// decides.
     #[inline]
     pub fn find(&self, name: &str, slot: u16) -> usize {
-        let believed = usize::from(slot);
-        if self.names.get(believed).is_some_and(|here| *here == name) {
-            return believed;
+        match self.believed(name, slot) {
+            Some(place) => place,
+            None => self.search(name),
         }
-        self.search(name)
+    }
+
+    /// Returns `slot` if that is the place of `name`.
+    #[inline]
+    pub(crate) fn believed(&self, name: &str, slot: u16) -> Option<usize> {
+        let believed = usize::from(slot);
+        let here = self.names.get(believed)?;
+        (*here == name).then_some(believed)
+    }
+
+    /// Does what [`search`](Self::search) does, in another way than the IDL compiler was told.
+    pub(crate) fn search_by(&self, name: &str, how: OperationSearch) -> usize {
+        match how {
+            OperationSearch::Generated => self.search(name),
+            other => self.search_otherwise(name, other),
+        }
+    }
+
+    #[cold]
+    fn search_otherwise(&self, name: &str, how: OperationSearch) -> usize {
+        let names = self.names;
+        let found = match how {
+            OperationSearch::Generated => return self.search(name),
+            OperationSearch::Perfect => {
+                let hash = self.hash.get_or_init(|| PerfectHash::build(names).ok());
+                match hash {
+                    Some(hash) => hash
+                        .find(name.as_bytes())
+                        .filter(|place| names.get(*place) == Some(&name)),
+                    // A name occurs twice.
+                    None => names.iter().position(|here| *here == name),
+                }
+            }
+            OperationSearch::Binary => {
+                let order = self.order.get_or_init(|| {
+                    let mut order: Box<[u16]> = (0..names.len() as u16).collect();
+                    order.sort_by_key(|place| names[usize::from(*place)]);
+                    order
+                });
+                order
+                    .binary_search_by(|place| names[usize::from(*place)].cmp(name))
+                    .ok()
+                    .map(|at| usize::from(order[at]))
+            }
+            OperationSearch::Linear => names.iter().position(|here| *here == name),
+        };
+        found.unwrap_or(names.len())
     }
 
     /// The place of a name in the list, or one past its end.
@@ -96,6 +149,17 @@ mod tests {
             }
             for absent in ["", "clos", "close2", "transfer", "_set_balance"] {
                 assert_eq!(operations.search(absent), NAMES.len(), "{operations:?}");
+            }
+            for how in [
+                OperationSearch::Generated,
+                OperationSearch::Perfect,
+                OperationSearch::Binary,
+                OperationSearch::Linear,
+            ] {
+                for (place, name) in NAMES.iter().enumerate() {
+                    assert_eq!(operations.search_by(name, how), place, "{how:?}");
+                }
+                assert_eq!(operations.search_by("clos", how), NAMES.len(), "{how:?}");
             }
         }
     }

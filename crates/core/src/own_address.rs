@@ -5,16 +5,16 @@ use oxorb_transport::Address;
 /// Lane of a threadpool of an ORB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LaneOf {
-    /// From 1.
+    /// Number of the threadpool, from 1.
     pub(crate) pool: u32,
-    /// From 0.
+    /// Index of the lane, from 0.
     pub(crate) lane: u32,
 }
 
 /// Facts about an address of an ORB.
 #[derive(Clone, Debug)]
 pub(crate) enum OwnAddress {
-    /// Another process listens there, as far as is known.
+    /// The address belongs to another process, as far as is known.
     No,
     /// The ORB listens there.
     Orb,

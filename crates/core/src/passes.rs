@@ -1,4 +1,4 @@
-//! Which values a caller and a servant of one process hand to each other as they are.
+//! Values that a caller and a servant of one process hand to each other as they are.
 
 use crate::{ObjectRef, Orb, Ref};
 
@@ -12,7 +12,8 @@ pub trait Passes {
 }
 
 impl Passes for char {
-    /// One octet of UTF-8, which is what messages within the process are written in.
+    /// Reports whether the character is one octet of UTF-8, which is what messages within the
+    /// process are written in.
     #[inline]
     fn passes(&self, _: &Orb) -> bool {
         self.is_ascii()

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use oxorb_cdr::ByteOrder;
 use oxorb_object::Version;
-use oxorb_transport::{Address, Endpoint};
+use oxorb_transport::{Address, Endpoint, Security, SecurityError};
 
 use crate::options::Options;
 use crate::protocol::Protocol;
@@ -12,7 +12,7 @@ use crate::setup_error::SetupError;
 use crate::shared::Shared;
 use crate::{Incident, SettingError};
 
-/// One address that goes into references.
+/// Address that goes into references.
 #[derive(Debug, Clone)]
 pub(crate) struct PublishedAddress {
     pub(crate) protocol: Arc<Protocol>,
@@ -63,15 +63,86 @@ impl Options {
     pub(crate) fn endpoints(&self) -> Result<Vec<Endpoint>, SetupError> {
         self.check_protocols()?;
         if !self.listen.is_empty() {
+            self.check_secure(&self.listen)?;
             return Ok(self.listen.clone());
         }
-        match self.protocols.default_endpoints(&self.preferred) {
+        let secure: Vec<String>;
+        let preferred = match self.secure_only {
+            false => &self.preferred,
+            true => {
+                let all = self.protocols.iter();
+                let all = all.filter(|protocol| protocol.transport().is_secure());
+                secure = all.map(|protocol| protocol.name().to_owned()).collect();
+                &secure
+            }
+        };
+        match self.protocols.default_endpoints(preferred) {
             Ok(endpoints) => Ok(endpoints),
             Err(error) => Err(SetupError::Setting(SettingError {
                 setting: "-ORBListenEndpoints".to_owned(),
                 problem: format!("is needed: {error}"),
             })),
         }
+    }
+}
+
+impl Options {
+    /// Checks that each endpoint is of a protocol that protects what it carries, where the ORB speaks no others.
+    fn check_secure(&self, endpoints: &[Endpoint]) -> Result<(), SetupError> {
+        for endpoint in endpoints {
+            if self.secure_only && !self.protocol_at(endpoint)?.transport().is_secure() {
+                return Err(SetupError::Setting(SettingError {
+                    setting: format!("-ORBListenEndpoints {endpoint}"),
+                    problem: "-ORBSecureOnly yes leaves protocols only that protect what they carry, such as iiops".to_owned(),
+                }));
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the transports certificates, keys and rules about them, and says how messages to groups are sent.
+    ///
+    /// # Errors
+    /// A setting that names what cannot be used, such as a file.
+    pub fn prepare_security(&self) -> Result<(), SettingError> {
+        let mut secure = self.protocols.iter().map(|it| it.transport().is_secure());
+        let wanted = self.secure_only || self.has_security();
+        if wanted && !secure.any(|is| is) {
+            return Err(SettingError {
+                setting: "-ORBTls.. or -ORBSecureOnly".to_owned(),
+                problem: "this ORB has no protocol that protects what it carries: build it with the feature tls of the crate oxorb"
+                    .to_owned(),
+            });
+        }
+        for protocol in self.protocols.iter() {
+            let prepared = protocol.transport().prepare_multicast(&self.multicast);
+            prepared.map_err(|problem| SettingError {
+                setting: "-ORBMulticast".to_owned(),
+                problem,
+            })?;
+        }
+        let mut protocols = self.protocols.iter();
+        let prepared = protocols.try_for_each(|it| it.transport().prepare(&self.security));
+        prepared.map_err(unusable)
+    }
+
+    /// Reports whether some setting names certificates, keys, or whom to trust.
+    pub fn has_security(&self) -> bool {
+        self.security != Security::default()
+    }
+
+    /// Makes the transports read the files of certificates and keys again.
+    pub(crate) fn reload_security(&self) -> Result<(), SettingError> {
+        let mut protocols = self.protocols.iter();
+        let read = protocols.try_for_each(|it| it.transport().reload());
+        read.map_err(unusable)
+    }
+}
+
+fn unusable(error: SecurityError) -> SettingError {
+    SettingError {
+        setting: format!("-ORB{} {}", error.setting, error.value),
+        problem: error.problem,
     }
 }
 

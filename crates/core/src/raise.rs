@@ -2,7 +2,16 @@
 
 use oxorb_object::{CompletionStatus, SystemException, minor};
 
-/// No profile of the reference can be used.
+/// The message is larger than a datagram of the protocol.
+pub(crate) const fn oversized(completed: CompletionStatus) -> SystemException {
+    SystemException::imp_limit(minor::imp_limit::DATAGRAM, completed)
+}
+
+/// The call asks a group for an answer.
+pub(crate) const ONEWAYS_ONLY: SystemException =
+    SystemException::bad_operation(minor::bad_operation::ONEWAYS_ONLY, CompletionStatus::No);
+
+/// TRANSIENT: the reference has no profile that can be used.
 pub(crate) const NO_USABLE_PROFILE: SystemException =
     SystemException::transient(minor::transient::NO_USABLE_PROFILE, CompletionStatus::No);
 
@@ -10,7 +19,7 @@ pub(crate) const NO_USABLE_PROFILE: SystemException =
 pub(crate) const CONNECT_FAILED: SystemException =
     SystemException::transient(minor::transient::CONNECT_FAILED, CompletionStatus::No);
 
-/// There is no descriptor left for a connection.
+/// TRANSIENT: the process has no descriptor left for a connection.
 pub(crate) const NO_DESCRIPTORS: SystemException =
     SystemException::transient(minor::transient::NO_DESCRIPTORS, CompletionStatus::No);
 
@@ -22,7 +31,7 @@ pub(crate) const CONNECTION_CLOSED: SystemException =
 pub(crate) const EARLIER_UNREAD: SystemException =
     SystemException::transient(minor::transient::EARLIER_UNREAD, CompletionStatus::No);
 
-/// As many calls are outstanding on the connection as it holds.
+/// TRANSIENT: the connection holds no further outstanding call.
 pub(crate) const TOO_MANY_OUTSTANDING: SystemException =
     SystemException::transient(minor::transient::TOO_MANY_OUTSTANDING, CompletionStatus::No);
 
@@ -34,7 +43,8 @@ pub(crate) const TOO_MANY_REPLIES: SystemException =
 pub(crate) const REPLY_NOT_AFFORDED: SystemException =
     SystemException::no_memory(minor::no_memory::CLIENT_REPLIES, CompletionStatus::Yes);
 
-/// What a request would keep until it is answered does not fit in its client's share; it was not run to its end.
+/// NO_MEMORY: the values that a request would keep until it is answered do not fit in its client's
+/// share; the request was not run to its end.
 pub(crate) const VALUES_NOT_AFFORDED: SystemException =
     SystemException::no_memory(minor::no_memory::CLIENT_SHARE, CompletionStatus::No);
 
@@ -70,13 +80,17 @@ pub(crate) const IRRECONCILABLE: SystemException =
 pub(crate) const NO_BAND: SystemException =
     SystemException::inv_policy(minor::inv_policy::NO_BAND, CompletionStatus::No);
 
-/// No lane of the server has the caller's priority.
+/// INV_POLICY: the server has no lane with the caller's priority.
 pub(crate) const NO_LANE: SystemException =
     SystemException::inv_policy(minor::inv_policy::NO_LANE, CompletionStatus::No);
 
 /// The client's protocols are none of the reference's.
 pub(crate) const NO_PROTOCOL: SystemException =
     SystemException::inv_policy(minor::inv_policy::NO_PROTOCOL, CompletionStatus::No);
+
+/// The object is reached over no protocol that protects what it carries.
+pub(crate) const NOT_PROTECTED: SystemException =
+    SystemException::inv_policy(minor::inv_policy::NOT_PROTECTED, CompletionStatus::No);
 
 /// The server's list of protocols cannot be kept as a policy.
 pub(crate) const LIST_UNUSABLE: SystemException =
@@ -85,6 +99,9 @@ pub(crate) const LIST_UNUSABLE: SystemException =
 /// The server answered LocateRequest that it does not know the object.
 pub(crate) const NOT_LOCATED: SystemException =
     SystemException::object_not_exist(minor::object_not_exist::NO_OBJECT, CompletionStatus::No);
+
+/// The servant ended with its lane.
+pub(crate) const SERVANT_ENDED: SystemException = NOT_LOCATED;
 
 /// The object has moved and may not be followed.
 pub(crate) const REBIND_MOVED: SystemException =
@@ -110,12 +127,13 @@ pub(crate) const HELD_TOO_LONG: SystemException =
 pub(crate) const REQUESTS_BUFFERED: SystemException =
     SystemException::transient(minor::transient::REQUESTS_BUFFERED, CompletionStatus::No);
 
-/// No thread is to be had for the request: as many as may run do, the system gives no further one, or a thread filter
-/// picked threads that there are not.
+/// TRANSIENT: the request gets no thread, since as many as may run do, the system gives no further
+/// one, or a thread filter picked threads that there are not.
 pub(crate) const NO_SERVING_THREAD: SystemException =
     SystemException::transient(minor::transient::NO_THREAD, CompletionStatus::No);
 
-/// By the worst-case times of what goes before, the request would not be done by its deadline.
+/// TRANSIENT: the request would not be done by its deadline, by the worst-case times of what goes
+/// before.
 pub(crate) const NOT_ADMITTED: SystemException =
     SystemException::transient(minor::transient::NOT_ADMITTED, CompletionStatus::No);
 
@@ -131,7 +149,7 @@ pub(crate) const BUFFER_FULL: SystemException =
 pub(crate) const ARGUMENTS_TAKEN: SystemException =
     SystemException::bad_inv_order(minor::bad_inv_order::ARGUMENTS_TAKEN, CompletionStatus::No);
 
-/// No block of shared memory is free for a payload that may lie nowhere else.
+/// NO_RESOURCES: the shared memory has no free block for a payload that may lie nowhere else.
 pub(crate) const NO_ROOM: SystemException =
     SystemException::no_resources(minor::no_resources::NO_ROOM, CompletionStatus::No);
 
@@ -200,7 +218,7 @@ pub(crate) const UNANSWERED: SystemException =
 pub(crate) const NO_WAY_BACK: SystemException =
     SystemException::internal(minor::internal::BROKEN_INVARIANT, CompletionStatus::Maybe);
 
-/// As many requests wait for an answer that comes later as may.
+/// TRANSIENT: the number of requests that wait for a later answer is the largest allowed.
 pub(crate) const TOO_MANY_UNANSWERED: SystemException =
     SystemException::transient(minor::transient::TOO_MANY_UNANSWERED, CompletionStatus::No);
 
@@ -230,7 +248,7 @@ pub(crate) const NO_THREAD: SystemException =
 pub(crate) const MESSAGE_ERROR: SystemException =
     SystemException::comm_failure(minor::comm_failure::MESSAGE_ERROR, CompletionStatus::Maybe);
 
-/// No Interface Repository is known here.
+/// INTF_REPOS: the ORB knows no Interface Repository.
 pub(crate) const NO_INTERFACE_REPOSITORY: SystemException =
     SystemException::intf_repos(minor::intf_repos::NOT_AVAILABLE, CompletionStatus::No);
 
@@ -252,7 +270,7 @@ pub(crate) const NO_NATIVE_PRIORITY: SystemException = SystemException::data_con
 pub(crate) const BAD_PRIORITY: SystemException =
     SystemException::bad_param(minor::bad_param::REALTIME, CompletionStatus::No);
 
-/// This process serves no objects.
+/// OBJECT_NOT_EXIST: the process serves no objects.
 pub(crate) const NO_ADAPTER: SystemException =
     SystemException::object_not_exist(minor::object_not_exist::NO_POA, CompletionStatus::No);
 

@@ -52,31 +52,32 @@ pub struct Ref {
     shared: Arc<Shared>,
     /// The one policy that is often set anew for each call: it costs no allocation.
     timeout: Timeout,
-    /// Other policies of the object, if it has any.
+    /// Policies of the object besides the time-out, if it has any.
     overrides: Option<Arc<PolicySet>>,
 }
 
 struct Shared {
     orb: Orb,
     home: Home,
-    /// Where a LOCATION_FORWARD sent us.
+    /// Route to which a LOCATION_FORWARD led.
     forward: ArcSwapOption<Route>,
-    /// There was one. Most references are never forwarded, and their calls need not ask where to.
+    /// Whether there was a forward. Most references are never forwarded, and their calls need not
+    /// ask where to.
     forwarded: AtomicBool,
     binding: Binding,
     nearness: Nearness,
-    /// Of connections that only calls through it use.
+    /// Owner of connections that only calls through the reference use.
     owner: OnceLock<Arc<Owner>>,
 }
 
-/// How long a call may take.
+/// Longest time that a call may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Timeout {
-    /// As the ORB is configured.
+    /// Time limit of the ORB's configuration.
     Default,
-    /// This long.
+    /// Time limit of the reference.
     Of(Duration),
-    /// Without end.
+    /// Absence of a time limit.
     Never,
 }
 
@@ -98,8 +99,8 @@ impl Ref {
         }
     }
 
-    /// The same object, but calls through this reference take at most `timeout`
-    /// (connecting included) and then raise `TIMEOUT`. `None`: no limit. As
+    /// Returns a reference to the object through which calls take at most `timeout` (connecting
+    /// included) and then raise `TIMEOUT`. `None`: no limit. Like
     /// [`with`](Self::with)`(`[`RelativeRoundtripTimeout`]`(timeout))`.
     ///
     /// Costs one reference count; use it per call if need be.
@@ -111,8 +112,9 @@ impl Ref {
         }
     }
 
-    /// The same object under a policy, which goes over those of ORB and thread, and over one of the same type that this
-    /// reference has. This reference stays as it is; clones of the new one have the policy, too.
+    /// Returns a reference to the object under a policy, which goes over those of ORB and thread,
+    /// and over one of the same type that this reference has. This reference stays as it is; clones
+    /// of the new one have the policy, too.
     ///
     /// A [`RelativeRoundtripTimeout`] costs a reference count, any other policy an allocation: where that counts, keep
     /// the result.
@@ -146,7 +148,8 @@ impl Ref {
         changed
     }
 
-    /// The same object under policies instead of or besides those of this reference (`_set_policy_overrides`).
+    /// Returns a reference to the object under policies instead of or besides those of this
+    /// reference (`_set_policy_overrides`).
     ///
     /// # Errors
     /// [`InvalidPolicies`]: the places in the list of those that contradict each other or stand there twice.
@@ -220,7 +223,7 @@ impl Ref {
         self.policies().round_trip
     }
 
-    /// What holds for a call now.
+    /// Returns the policies that hold for a call now.
     #[inline]
     pub(crate) fn policies(&self) -> Resolved<'_> {
         let orb = self.shared.orb.policy_table();
@@ -248,14 +251,15 @@ impl Ref {
         &self.shared.orb
     }
 
-    /// The reference as it goes on the wire, every profile kept as it came (A2.7).
+    /// The reference as it goes on the wire, every profile kept as it came.
     ///
     /// Another one from the moment a call learns that the object has moved for good (LOCATION_FORWARD_PERM).
     pub fn ior(&self) -> &Ior {
         &self.shared.home.now().ior
     }
 
-    /// Where calls go now: the reference itself, or what a LOCATION_FORWARD put in its place.
+    /// Returns the reference that calls go to now: the reference itself, or what a LOCATION_FORWARD
+    /// put in its place.
     ///
     /// Takes no lock; allocates when it was forwarded.
     pub fn effective(&self) -> Ref {
@@ -277,7 +281,7 @@ impl Ref {
         Arc::ptr_eq(&self.shared, &other.shared) || self.ior().is_equivalent(other.ior())
     }
 
-    /// Where calls go now: to where the object was forwarded, or as the IOR says.
+    /// Returns the route of calls: to where the object was forwarded, or as the IOR says.
     #[inline(always)]
     pub(crate) fn route(&self) -> Result<Arc<Route>, SystemException> {
         if self.shared.forwarded.load(Ordering::Acquire)
@@ -369,18 +373,18 @@ impl Ref {
         Ok(())
     }
 
-    /// What this reference was bound to, for policies that forbid that it leads elsewhere.
+    /// Returns the binding of this reference, for policies that forbid that it leads elsewhere.
     pub(crate) fn binding(&self) -> &Binding {
         &self.shared.binding
     }
 
-    /// Whose its connections are, under PrivateConnectionPolicy.
+    /// Returns the owner of its connections, under PrivateConnectionPolicy.
     pub(crate) fn owner(&self) -> &Arc<Owner> {
         self.shared.owner.get_or_init(Owner::new)
     }
 
-    /// Nobody answers at `tried`: goes back to the IOR itself, unless the object has moved on meanwhile. False when
-    /// `tried` is what the IOR says.
+    /// Goes back to the IOR itself when `tried` does not answer, unless the object has moved on
+    /// meanwhile. False when `tried` is what the IOR says.
     pub(crate) fn forget_forward(&self, tried: &Arc<Route>) -> bool {
         let original = self.original_route();
         if original.is_ok_and(|original| Arc::ptr_eq(original, tried)) {
@@ -402,7 +406,7 @@ impl From<RelativeRoundtripTimeout> for Timeout {
 }
 
 impl PartialEq for Ref {
-    /// As [`is_equivalent`](Ref::is_equivalent).
+    /// Compares like [`is_equivalent`](Ref::is_equivalent).
     fn eq(&self, other: &Ref) -> bool {
         self.is_equivalent(other)
     }

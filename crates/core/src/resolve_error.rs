@@ -17,34 +17,34 @@ pub(crate) const MAX_INDIRECTIONS: u32 = 8;
 /// readable.
 #[non_exhaustive]
 pub enum ResolveError {
-    /// Not a stringified reference; says where and why.
+    /// The text is no stringified reference; says where and why.
     Malformed {
         /// The text.
         text: String,
-        /// What is wrong with it.
+        /// Mistake in the text.
         error: ReferenceError,
     },
     /// A `file:` that cannot be read.
     File {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
         /// Why.
         error: std::io::Error,
     },
     /// Files and initial references lead to each other.
     TooManyIndirections(String),
-    /// No initial reference of this name.
+    /// The ORB has no initial reference of this name.
     UnknownName {
         /// The name asked for.
         name: String,
-        /// Those there are.
+        /// Names of the initial references that there are.
         known: Vec<String>,
     },
     /// The naming service does not know the name.
     Name {
         /// The name asked for.
         name: String,
-        /// What the naming service said.
+        /// Answer of the naming service.
         why: String,
     },
     /// Reached, but of another interface.
@@ -58,7 +58,7 @@ pub enum ResolveError {
     Call {
         /// The reference.
         text: String,
-        /// What the call raised.
+        /// Exception that the call raised.
         exception: SystemException,
         /// Each endpoint tried and what failed there, if none was reached.
         failure: Option<Failure>,
@@ -146,7 +146,7 @@ impl std::error::Error for ResolveError {
 }
 
 impl From<ResolveError> for SystemException {
-    /// For code that only knows CORBA exceptions.
+    /// Converts the error for code that only knows CORBA exceptions.
     fn from(error: ResolveError) -> Self {
         match error {
             ResolveError::Malformed { error, .. } => error.to_exception(),

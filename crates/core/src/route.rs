@@ -1,4 +1,4 @@
-//! Where a reference leads now.
+//! Routes: where a reference leads now.
 
 use std::sync::Arc;
 
@@ -6,7 +6,9 @@ use oxorb_cdr::ByteOrder;
 use oxorb_giop::{Form, TargetAddress, Wire};
 use oxorb_object::code_sets;
 use oxorb_object::components::{Component, orb_type, tag as component_tag};
-use oxorb_object::{CodeSetComponentInfo, CodeSetContext, Ior, SystemException, Version};
+use oxorb_object::{
+    CodeSetComponentInfo, CodeSetContext, Ior, SystemException, TaggedProfile, Version,
+};
 use oxorb_transport::Address;
 
 use crate::client::{Peer, Selection};
@@ -25,6 +27,9 @@ const MAX_ENDPOINTS: usize = 64;
 /// Addressing by object key, as requests begin.
 const BY_KEY: u16 = 0;
 
+/// Addressing by profile, which alone names a group.
+const BY_PROFILE: u16 = 1;
+
 /// Numbers of profiles. Not those of a model: nothing waits for them.
 static NUMBERS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
 
@@ -34,21 +39,21 @@ pub(crate) struct Route {
     pub(crate) profiles: Vec<RouteProfile>,
     /// A profile, or the run-time scheduler, says something of RT-CORBA: calls choose among them (`client/selection.rs`).
     pub(crate) real_time: bool,
-    /// What that comes to, where it is the same for all calls without policies of their own.
+    /// Selection of a profile, where it is the same for all calls without policies of their own.
     pub(crate) settled: Option<Selection>,
     /// Whether calls need no look at anything but the connection, unless reference or thread have policies of their own:
     /// the ORB says so.
     pub(crate) usual: bool,
     /// Index of the profile that was reached last.
     pub(crate) preferred: AtomicUsize,
-    /// One bit for each profile that did not answer when another one last did.
+    /// Bits of the profiles that did not answer when another one last did.
     pub(crate) silent: AtomicU64,
-    /// What the run-time scheduler's table says of the object's operations.
+    /// Rows of the run-time scheduler's table for the object's operations.
     pub(crate) scheduled: Option<Scheduled>,
     ior: Ior,
 }
 
-/// One address of an object.
+/// Address of an object.
 #[derive(Debug)]
 pub(crate) struct RouteProfile {
     /// Tag of the profile: which protocol it is.
@@ -64,16 +69,18 @@ pub(crate) struct RouteProfile {
     /// Unique in this process: what connections know the heads of requests by.
     pub(crate) number: u64,
     pub(crate) key: Box<[u8]>,
-    /// Of the lane behind it, or below 0: of all priorities.
+    /// Priority of the lane behind the address, or below 0: of all priorities.
     pub(crate) priority: i16,
-    /// What the code sets of both sides allow; an incompatibility is raised
-    /// by the call, not by parsing the reference.
+    /// Code sets that both sides allow; an incompatibility is raised by the call, not by parsing
+    /// the reference.
     pub(crate) code_sets: Result<Option<CodeSetContext>, SystemException>,
+    /// Whether nobody on the way can read or change what is sent.
+    pub(crate) protected: bool,
     /// Index of the profile in the IOR.
     pub(crate) index: usize,
-    /// How the server wants to be addressed (AddressingDisposition).
+    /// Form in which the server wants to be addressed (AddressingDisposition).
     addressing: AtomicU16,
-    /// What the server published about policies.
+    /// Policies that the server published.
     pub(crate) published: Published,
     /// The server said that the object is there (LocateReply).
     located: AtomicBool,
@@ -130,7 +137,9 @@ impl Route {
                 _ => None,
             };
             let key: Box<[u8]> = profile.key.as_slice().into();
-            for (protocol, address, priority, nearness) in addresses(options, protocol, &profile) {
+            for (protocol, address, priority, nearness) in
+                addresses(options, protocol, tagged, &profile)
+            {
                 if profiles.len() + near.len() == MAX_ENDPOINTS {
                     break;
                 }
@@ -153,8 +162,12 @@ impl Route {
                     key: key.clone(),
                     priority,
                     code_sets,
+                    protected: protocol.transport().is_secure(),
                     index,
-                    addressing: AtomicU16::new(BY_KEY),
+                    addressing: AtomicU16::new(match protocol.profile().names_group() {
+                        true => BY_PROFILE,
+                        false => BY_KEY,
+                    }),
                     published: published.clone(),
                     located: AtomicBool::new(false),
                     made_by,
@@ -172,7 +185,10 @@ impl Route {
         let first = first.unwrap_or(profiles.len());
         profiles.splice(first..first, near.into_iter().map(|(_, found)| found));
         if profiles.is_empty() {
-            return Err(raise::NO_USABLE_PROFILE);
+            return Err(match options.secure_only {
+                true => raise::NOT_PROTECTED,
+                false => raise::NO_USABLE_PROFILE,
+            });
         }
         let scheduled = shared
             .enforcer
@@ -194,7 +210,7 @@ impl Route {
         })
     }
 
-    /// What was parsed.
+    /// Returns the parsed reference.
     pub(crate) fn ior(&self) -> &Ior {
         &self.ior
     }
@@ -212,7 +228,8 @@ impl Route {
         self.silent.store(silent, Ordering::Relaxed);
     }
 
-    /// Has further calls go to another profile first: the server of this one was connected to, and took nothing.
+    /// Sends further calls to another profile first: the server of this one was connected to, and
+    /// took nothing.
     pub(crate) fn turn_from(&self, index: usize) {
         if self.preferred.load(Ordering::Relaxed) == index && self.profiles.len() > 1 {
             self.answered((index + 1) % self.profiles.len(), &[index]);
@@ -236,10 +253,10 @@ impl Route {
         (profile.addressing.load(Ordering::Relaxed) == BY_KEY).then_some((index, profile))
     }
 
-    /// How to name the object in a request to `profile`.
+    /// Returns the name of the object in a request to `profile`.
     pub(crate) fn target<'r>(&'r self, profile: &'r RouteProfile) -> TargetAddress<'r> {
         match profile.addressing.load(Ordering::Relaxed) {
-            1 => {
+            BY_PROFILE => {
                 let tagged = &self.ior.profiles[profile.index];
                 TargetAddress::Profile {
                     tag: tagged.tag,
@@ -276,27 +293,48 @@ impl RouteProfile {
 fn addresses<'p>(
     options: &'p Options,
     protocol: &'p Arc<Protocol>,
+    tagged: &TaggedProfile,
     profile: &Profile,
 ) -> Vec<(&'p Arc<Protocol>, Address, i16, Option<usize>)> {
-    if !profile.lanes.is_empty() {
+    let (mut within, mut required) = (Vec::new(), options.secure_only);
+    let is_secure = |protocol: &Protocol| protocol.transport().is_secure();
+    for other in options
+        .protocols
+        .iter()
+        .filter(|it| !options.secure_only || is_secure(it))
+    {
+        let found = other.profile().found_within(tagged);
+        if found.addresses.is_empty() || other.transport().ready().is_err() {
+            continue;
+        }
+        required |= found.required;
+        let found = found.addresses.into_iter();
+        within.extend(found.map(|(address, priority)| (other, address, priority, None)));
+    }
+    let is_used = |protocol: &Protocol| !required || is_secure(protocol);
+    if !profile.lanes.is_empty()
+        || within
+            .iter()
+            .any(|(_, _, priority, _)| *priority != NO_LANE)
+    {
         let mut all = options.protocols.iter();
         let place = all.position(|it| Arc::ptr_eq(it, protocol) && it.messaging().is_none());
-        let lanes = profile.lanes.iter().cloned();
-        return lanes
-            .map(|(address, priority)| {
-                let nearness = place.filter(|_| protocol.profile().is_near(&address));
-                (protocol, address, priority, nearness)
-            })
-            .collect();
+        let lanes = profile.lanes.iter().filter(|_| is_used(protocol)).cloned();
+        let lanes = lanes.map(|(address, priority)| {
+            let nearness = place.filter(|_| protocol.profile().is_near(&address));
+            (protocol, address, priority, nearness)
+        });
+        return within.into_iter().chain(lanes).collect();
     }
     let others = options.protocols.iter().enumerate();
+    let others = others.filter(|(_, other)| is_used(other));
     let beside = others.filter_map(|(place, other)| {
         let found = other.profile().found_beside(profile)?;
         Some((other, found.ok()?, NO_LANE, Some(place)))
     });
-    let own = profile.addresses.iter();
+    let own = profile.addresses.iter().filter(|_| is_used(protocol));
     let own = own.map(|address| (protocol, address.clone(), NO_LANE, None));
-    beside.chain(own).collect()
+    beside.chain(within).chain(own).collect()
 }
 
 /// TAO_INVALID_PRIORITY.

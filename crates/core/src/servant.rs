@@ -1,9 +1,9 @@
-//! What incarnates CORBA objects.
+//! Servants, which incarnate CORBA objects.
 
 use std::any::Any;
 use std::sync::Arc;
 
-use crate::{Outcome, Upcall};
+use crate::{CurrentLane, Outcome, Upcall};
 
 /// A servant as the object adapter sees it: untyped.
 ///
@@ -61,8 +61,55 @@ pub trait Servant: Send + Sync + 'static {
         None
     }
 
+    /// Returns the lane to whose only thread the servant is confined. For the object adapter.
+    #[doc(hidden)]
+    fn confinement(&self) -> Option<CurrentLane> {
+        None
+    }
+
     /// Serves one request. `_is_a`, `_non_existent`, `_interface` and
     /// `_repository_id` never arrive here: the adapter answers them.
+    fn dispatch(&self, upcall: Upcall<'_>) -> Outcome;
+}
+
+/// A servant that stays in one thread, as the object adapter sees it: untyped, and neither `Send` nor `Sync`.
+///
+/// The IDL compiler wraps each typed servant (`impl bank::AccountConfined for Teller`) in one of these. Implement it by
+/// hand to serve an interface that is not known at compile time. Made, called and dropped by the only thread of a lane.
+///
+/// ```
+/// use std::cell::Cell;
+///
+/// use oxorb_core::{ConfinedServant, Outcome, Upcall};
+///
+/// /// `interface Counter { long long next(); };`
+/// struct Counter(Cell<i64>);
+///
+/// impl ConfinedServant for Counter {
+///     fn interfaces(&self) -> Vec<String> {
+///         vec!["IDL:demo/Counter:1.0".to_owned()]
+///     }
+///
+///     fn dispatch(&self, upcall: Upcall<'_>) -> Outcome {
+///         match upcall.operation() {
+///             "next" => {
+///                 self.0.set(self.0.get() + 1);
+///                 upcall.reply(|e| {
+///                     e.longlong(self.0.get());
+///                     Ok(())
+///                 })
+///             }
+///             _ => upcall.unknown_operation(),
+///         }
+///     }
+/// }
+/// ```
+pub trait ConfinedServant: 'static {
+    /// Returns the interfaces that the object supports, as `IDL:bank/Account:1.0`: the most derived one, then its bases.
+    /// Asked once, when the servant has been made.
+    fn interfaces(&self) -> Vec<String>;
+
+    /// Serves one request, as [`Servant::dispatch`](crate::Servant::dispatch) does.
     fn dispatch(&self, upcall: Upcall<'_>) -> Outcome;
 }
 

@@ -46,7 +46,7 @@ pub enum SetupError {
     Interfaces(std::io::Error),
     /// Two interceptors of one kind have the same name.
     DuplicateInterceptor(DuplicateInterceptor),
-    /// What an interceptor raised while the ORB was made.
+    /// An interceptor raised this exception while the ORB was made.
     Interceptor(SystemException),
     /// The run-time scheduler's table was analysed under a dispatching model that an ORB does not enforce.
     Schedule(Unenforceable),
@@ -147,7 +147,7 @@ impl From<SettingError> for SetupError {
 }
 
 impl From<SetupError> for SystemException {
-    /// For code that only knows CORBA exceptions.
+    /// Converts the error for code that only knows CORBA exceptions.
     fn from(error: SetupError) -> Self {
         match error {
             SetupError::ShutDown => raise::ORB_SHUT_DOWN,

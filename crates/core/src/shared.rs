@@ -1,15 +1,18 @@
-//! What both halves of an ORB share: its configuration, and what watches, schedules and starts threads for it.
+//! State that both halves of an ORB share: its configuration, and what watches, schedules and
+//! starts threads for it.
 
 use std::sync::Arc;
 
 use oxorb_cdr::ValueRegistry;
 
 use crate::Incident;
+use crate::admission::AdmissionDesk;
+use crate::budget::Ledger;
 use crate::incident::Watch;
 use crate::log::Log;
 use crate::options::Options;
 use crate::policy::OrbPolicies;
-use crate::rt::{NamedMutexes, Priorities, Scheduling};
+use crate::rt::{NamedMutexes, Priorities, RealTime, Scheduling};
 use crate::scheduler::Enforcer;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::threads::Threads;
@@ -20,13 +23,17 @@ pub(crate) struct Shared {
     /// Policies of all calls.
     pub(crate) policies: OrbPolicies,
     /// Counters, observer and log.
-    pub(crate) watch: Watch,
-    /// How priorities become those of threads.
+    pub(crate) watch: Arc<Watch>,
+    /// Scheduling of threads by priorities.
     pub(crate) scheduling: Arc<Scheduling>,
     /// Starts all threads.
     pub(crate) threads: Arc<Threads>,
     /// The run-time scheduler, where there is a table for it.
     pub(crate) enforcer: Option<Arc<Enforcer>>,
+    /// Budgets of this server, where its use is limited.
+    pub(crate) budgets: Option<Arc<Ledger>>,
+    /// Admissions, where they are asked for.
+    pub(crate) admission: Option<AdmissionDesk>,
     /// Mutexes with names.
     pub(crate) mutexes: NamedMutexes,
     /// Valuetypes that may arrive.
@@ -41,10 +48,31 @@ impl Shared {
     pub(crate) fn new(options: Options) -> Shared {
         let scheduling = Arc::new(Scheduling::new(&options.realtime));
         let plan = options.realtime.scheduler.clone();
+        let watch = Watch::new(Log::new(options.log_level, options.log_file.clone()));
+        let watch = Arc::new(watch);
+        let threads = Threads::new(&scheduling);
+        let admission = options.realtime.admission;
+        let rules = options.realtime.budgets.as_deref();
+        let budgets = rules.or(admission.map(|_| &[][..])).map(|rules| {
+            let RealTime {
+                budget_quantum,
+                overrun_hooks,
+                ..
+            } = &options.realtime;
+            Ledger::new(
+                rules,
+                *budget_quantum,
+                overrun_hooks.clone(),
+                &watch,
+                &threads,
+            )
+        });
         Shared {
             policies: OrbPolicies::new(&options),
-            watch: Watch::new(Log::new(options.log_level, options.log_file.clone())),
-            threads: Threads::new(&scheduling),
+            budgets,
+            admission: admission.map(AdmissionDesk::new),
+            watch,
+            threads,
             enforcer: plan.map(|plan| Arc::new(Enforcer::new(plan, &scheduling))),
             scheduling,
             mutexes: NamedMutexes::default(),

@@ -1,4 +1,5 @@
-//! What the request that a thread serves says of time (INVOCATION_POLICIES) and of its quality of service (RIOP).
+//! Terms of the request that a thread serves: its time (INVOCATION_POLICIES) and its quality of
+//! service (RIOP).
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -13,13 +14,13 @@ use crate::policy::time;
 use crate::raise;
 use crate::sync::thread;
 
-/// When a request may be served, and until when it is of use. Of this machine's monotonic clock, whatever the caller's
-/// clock says and however this one's is set.
+/// Times at which a request may be served, and until when it is of use. Of this machine's monotonic
+/// clock, whatever the caller's clock says and however this one's is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Times {
-    /// Not to be served earlier.
+    /// Earliest time of serving.
     start: Option<Instant>,
-    /// Not to be served later.
+    /// Latest time of serving.
     serve_by: Option<Instant>,
     /// The reply is of no use later.
     reply_by: Option<Instant>,
@@ -79,7 +80,7 @@ impl Times {
         }
     }
 
-    /// Until when the caller waits.
+    /// Returns the time until which the caller waits.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.reply_by
     }
@@ -147,8 +148,9 @@ pub(crate) fn within<R>(
     within_qos(contexts, || within_deadline(times, serve))
 }
 
-/// Until when the caller of the operation that this thread serves waits for the answer, if the request said so: for
-/// servants, which can give up work that nobody will see. `None` outside of a request, too.
+/// Returns the time until which the caller of the operation that this thread serves waits for the
+/// answer, if the request said so: for servants, which can give up work that nobody will see.
+/// `None` outside of a request, too.
 ///
 /// As precise as the clocks: a relative time limit counts from when the request was read here. An object called by such
 /// a servant within the process inherits the deadline. One look at a thread-local.
@@ -202,6 +204,58 @@ const SOONEST: Duration = Duration::from_nanos(100);
 /// ```
 pub fn current_qos() -> Option<Qos> {
     Some(QOS.with(Cell::get)?.qos)
+}
+
+/// Returns what the caller of the operation that this thread serves said about its quality of service, to be taken along to
+/// another thread: for gateways, event channels and whatever else passes on what a request brought after it has ended. One
+/// look at a thread-local.
+///
+/// ```
+/// use oxorb_core::{carried_qos, current_qos};
+///
+/// let carried = carried_qos();
+/// let seen = std::thread::spawn(move || carried.within(current_qos)).join();
+/// assert_eq!(seen.unwrap(), current_qos());
+/// ```
+pub fn carried_qos() -> CarriedQos {
+    CarriedQos(match inherited_class() {
+        None => None,
+        Some(_) => QOS.with(Cell::get),
+    })
+}
+
+/// Quality of service of a request, in another thread: from [`carried_qos`].
+#[derive(Clone, Copy, Default)]
+pub struct CarriedQos(Option<Inherited>);
+
+impl CarriedQos {
+    /// Runs `work` as a part of that request, as far as quality of service goes: [`current_qos`] returns what its caller said,
+    /// and calls carry it on, with what is left of the deadline. Where the caller said nothing, `work` runs as it is. Costs two
+    /// looks at a thread-local.
+    pub fn within<R>(&self, work: impl FnOnce() -> R) -> R {
+        let Some(carried) = self.0 else {
+            return work();
+        };
+        let _before = RestoreQos(replace(Some(carried)));
+        work()
+    }
+
+    /// Returns what its caller said, with what is left of the deadline and the period now; `None`: nothing.
+    pub fn qos(&self) -> Option<Qos> {
+        let Inherited { qos, since } = self.0?;
+        let left = |limit: Duration| limit.saturating_sub(clock::since(since)).max(SOONEST);
+        Some(Qos {
+            deadline: qos.due().map(left),
+            ..qos
+        })
+    }
+}
+
+impl std::fmt::Debug for CarriedQos {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let said = self.0.map(|inherited| inherited.qos);
+        f.debug_tuple("CarriedQos").field(&said).finish()
+    }
 }
 
 /// Returns the communication class that calls of this thread inherit; `None`: nothing is inherited.

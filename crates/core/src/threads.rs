@@ -34,6 +34,11 @@ impl Threads {
         &self.registry
     }
 
+    /// Reports whether threads have priorities of the system.
+    pub(crate) fn are_real_time(&self) -> bool {
+        self.scheduling.is_real_time()
+    }
+
     pub(crate) fn cpus(&self) -> &[usize] {
         &self.cpus
     }

@@ -3,13 +3,16 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use oxorb_cdr::{Decode as _, Decoder, Dialect, Encode as _, Encoder, Result as CdrResult};
+use oxorb_cdr::{
+    ByteOrder, Decode as _, Decoder, Dialect, Encode as _, Encoder, Relayed, Result as CdrResult,
+};
 use oxorb_giop::{Aliased, Begun, Frame, ReplyStatus, Request, Response, Wire};
 use oxorb_object::{CompletionStatus, Ior, Qos, ServiceContext, SystemException, contexts};
 use oxorb_rt::Priority;
-use oxorb_transport::LARGE;
+use oxorb_transport::{LARGE, PeerId};
 
 use crate::Options;
+use crate::arena::LentArena;
 use crate::interceptor::{Entered, Interrupt, Sending, ServerFlow, Target, Verdict, View};
 use crate::op::NO_SLOT;
 use crate::policy::LargePayloads;
@@ -17,7 +20,7 @@ use crate::probe::{self, Stage};
 use crate::raises::Raise;
 use crate::server::Sink;
 use crate::terms::Times;
-use crate::{Operations, Orb, Ref, Servant, ThreadpoolId, raise};
+use crate::{Answered, Operations, Orb, Ref, Servant, ThreadpoolId, raise};
 
 /// A request on its way to a servant, which must answer it.
 ///
@@ -28,12 +31,13 @@ use crate::{Operations, Orb, Ref, Servant, ThreadpoolId, raise};
 /// allocated and the answer is one write.
 #[derive(Debug)]
 pub struct Upcall<'r> {
-    /// By reference, because an upcall is handed from one function to the next.
+    /// Request that arrived; by reference, because an upcall is handed from one function to the
+    /// next.
     pub(crate) arrived: &'r Arrived<'r>,
     pub(crate) sink: &'r mut Sink,
-    /// What server interceptors have seen of it; `None` where there are none.
+    /// Record of what server interceptors have seen of the request; `None` where there are none.
     pub(crate) flow: Option<&'r Arc<ServerFlow>>,
-    /// Where the client believes the operation to be.
+    /// Index at which the client believes the operation to be.
     pub(crate) slot: u16,
 }
 
@@ -59,7 +63,7 @@ pub(crate) struct Arrived<'r> {
 pub struct Outcome(());
 
 impl Outcome {
-    /// For who has seen to the answer.
+    /// Returns the outcome, for code that has sent or arranged the answer.
     pub(crate) fn new() -> Self {
         Outcome(())
     }
@@ -83,15 +87,16 @@ impl<'r> Upcall<'r> {
         }
     }
 
-    /// Until when the caller waits for the answer, if the request says so (INVOCATION_POLICIES: ReplyEndTime, or what is
-    /// left of a RelativeRoundtripTimeout). Servants behind generated skeletons ask
-    /// [`current_deadline`](crate::current_deadline). Costs nothing.
+    /// Returns the time until which the caller waits for the answer, if the request says so
+    /// (INVOCATION_POLICIES: ReplyEndTime, or what is left of a RelativeRoundtripTimeout). Servants
+    /// behind generated skeletons ask [`current_deadline`](crate::current_deadline). Costs nothing.
     pub fn deadline(&self) -> Option<Instant> {
         self.arrived.times.deadline()
     }
 
-    /// What the caller said about quality of service ([`RequestQos`](crate::policy::RequestQos)), if it did. Read when
-    /// asked; allocates nothing. Servants behind generated skeletons ask [`current_qos`](crate::current_qos).
+    /// Returns the quality of service that the caller asked for
+    /// ([`RequestQos`](crate::policy::RequestQos)), if it did. Read when asked; allocates nothing.
+    /// Servants behind generated skeletons ask [`current_qos`](crate::current_qos).
     pub fn qos(&self) -> Option<Qos> {
         Qos::of(&self.arrived.request.contexts)
     }
@@ -102,21 +107,23 @@ impl<'r> Upcall<'r> {
     /// oneway with SYNC_WITH_SERVER is acknowledged. An adapter that does not call this serves late requests, and
     /// treats SYNC_WITH_SERVER as SYNC_WITH_TARGET.
     ///
-    /// An adapter calls this between finding a servant and letting it answer. Costs nothing where no interceptors
-    /// are; `target` is asked only where some are.
+    /// An adapter calls this between finding a servant and letting it answer. Costs nothing where there are neither
+    /// interceptors nor access rules; `target` is asked only where there are some of the former, and `object`, which writes the
+    /// object as [`write_object`](crate::write_object) does, where there are some of the latter that want to know.
     // In place: an upcall is moved in and out otherwise.
     #[inline(always)]
     pub fn reach(
         self,
         servant: &dyn Servant,
         target: impl FnOnce() -> Target,
+        object: impl Fn(&mut String),
     ) -> Result<Self, Outcome> {
         if self.arrived.times.are_over() {
             return Err(self.too_late());
         }
         let mut reached = match self.flow {
             None => self,
-            Some(flow) => self.show(flow, servant, target())?,
+            Some(flow) => self.show(flow, servant, target, object)?,
         };
         if reached.arrived.request.response == Response::WithServer {
             reached.acknowledge();
@@ -130,9 +137,11 @@ impl<'r> Upcall<'r> {
         self,
         flow: &ServerFlow,
         servant: &dyn Servant,
-        target: Target,
+        target: impl FnOnce() -> Target,
+        object: impl Fn(&mut String),
     ) -> Result<Self, Outcome> {
-        let seen = flow.receive_request(self.view(), servant, target);
+        let target = flow.wants_target().then(target);
+        let seen = flow.receive_request(self.view(), servant, target, object);
         self.interrupt(seen)
     }
 
@@ -159,7 +168,7 @@ impl<'r> Upcall<'r> {
         }
     }
 
-    /// What interceptors put into slots is the thread's, until the guard goes.
+    /// Gives the thread the slots of the interceptors, until the guard goes.
     #[inline]
     pub(crate) fn enter_slots(&self) -> Option<Entered> {
         self.flow.map(ServerFlow::enter)
@@ -180,7 +189,10 @@ impl<'r> Upcall<'r> {
     pub fn find(&self, operations: &Operations) -> usize {
         let found = match self.slot {
             OF_ALIAS => self.find_once(operations),
-            slot => operations.find(self.operation(), slot),
+            slot => match operations.believed(self.operation(), slot) {
+                Some(place) => place,
+                None => self.search(operations),
+            },
         };
         probe::stamp(Stage::OperationFound);
         found
@@ -192,34 +204,40 @@ impl<'r> Upcall<'r> {
         let alias = self.alias();
         match alias.and_then(|alias| alias.place_in(operations.names)) {
             Some(place) => place,
-            None => self.search(operations),
+            None => self.search_for_alias(operations),
         }
     }
 
-    #[cold]
     fn search(&self, operations: &Operations) -> usize {
-        let found = operations.search(self.operation());
+        let how = self.arrived.orb.options().operation_search;
+        operations.search_by(self.operation(), how)
+    }
+
+    #[cold]
+    fn search_for_alias(&self, operations: &Operations) -> usize {
+        let found = self.search(operations);
         if let Some(alias) = self.alias() {
             alias.list(operations.names, found);
         }
         found
     }
 
-    /// What the alias stands for by which the request names object and operation, if it has one: for the adapter, which
-    /// [remembers](Aliased::prepare) there what it finds in the key.
+    /// Returns the meaning of the alias by which the request names object and operation, if it has
+    /// one: for the adapter, which [remembers](Aliased::prepare) there what it finds in the key.
     #[inline]
     pub fn alias(&self) -> Option<&'r Aliased> {
         self.arrived.frame.context?.aliased()
     }
 
-    /// Has [`find`](Self::find) search the operation of an [alias](Self::alias) once, for all requests that have it.
+    /// Makes [`find`](Self::find) search the operation of an [alias](Self::alias) once, for all
+    /// requests that have it.
     #[inline]
     pub fn find_by_alias(&mut self) {
         self.slot = OF_ALIAS;
     }
 
-    /// Where the client believes the operation to be: for the adapter, which finds
-    /// it in the key.
+    /// Sets the index at which the client believes the operation to be: for the adapter, which
+    /// finds it in the key.
     #[inline]
     pub fn set_slot(&mut self, slot: u16) {
         self.slot = slot;
@@ -343,6 +361,12 @@ impl<'r> Upcall<'r> {
             .with_scope(self.arrived.orb)
     }
 
+    /// Returns an arena for values of the request: the thread's, of the size that its lane or the option ValueArena says.
+    /// Allocates where the thread has none yet.
+    pub fn arena(&self) -> LentArena {
+        LentArena::of_thread(self.orb().options())
+    }
+
     /// Answers with the results: return value, then inout and out arguments.
     pub fn reply<'a>(self, results: impl FnOnce(&mut Encoder<'a>) -> CdrResult<()>) -> Outcome {
         self.answer(ReplyStatus::NO_EXCEPTION, results)
@@ -383,6 +407,62 @@ impl<'r> Upcall<'r> {
         self.answer_otherwise(ReplyStatus::LOCATION_FORWARD, |e| target.ior().encode(e))
     }
 
+    /// Answers with what another server has answered, octet for octet and in its byte order: copied once, into the message.
+    /// Interceptors see it as the servant's answer.
+    ///
+    /// # Errors
+    /// The octets would mean something else in this answer (see [`Relayed`]): both are given back, and nothing is answered.
+    #[expect(
+        clippy::result_large_err,
+        reason = "a gateway goes on with both at once; a box would cost it an allocation"
+    )]
+    pub fn pass_on<'a>(
+        mut self,
+        answered: Answered<'a>,
+    ) -> Result<Outcome, (Upcall<'r>, Answered<'a>)> {
+        let (status, d) = match &answered {
+            Answered::Results(d) => (ReplyStatus::NO_EXCEPTION, d),
+            Answered::Exception(d) => (ReplyStatus::USER_EXCEPTION, d),
+        };
+        let values = match Relayed::rest(&mut d.clone()) {
+            Ok(values) if self.is_alike(status, &values) => values,
+            _ => return Err((self, answered)),
+        };
+        probe::stamp(Stage::ServantReturned);
+        let Some(flow) = self.flow.take() else {
+            return Ok(self.send_in(values.order(), status, &[], |e| values.encode(e)));
+        };
+        let id = match status {
+            ReplyStatus::USER_EXCEPTION => d.clone().string().unwrap_or_default(),
+            _ => "".into(),
+        };
+        let sending = match status {
+            ReplyStatus::USER_EXCEPTION => Sending::UserException {
+                id: &id,
+                octets: values.octets(),
+            },
+            _ => Sending::Results,
+        };
+        Ok(match flow.end(self.view(), sending) {
+            Verdict::AsIs => flow.with_contexts(|contexts| {
+                self.send_in(values.order(), status, contexts, |e| values.encode(e))
+            }),
+            verdict => self.send_instead(flow, &verdict),
+        })
+    }
+
+    /// Whether values can stand in the answer as they are.
+    fn is_alike(&mut self, status: ReplyStatus, values: &Relayed<'_>) -> bool {
+        let options = self.arrived.orb.options();
+        let mut e = self
+            .sink
+            .encoder(values.order(), options, self.arrived.dialect);
+        let _unfinished = self.begin(&mut e, status, &[]);
+        let alike = values.is_alike(&e);
+        self.sink.discard(options, e.take_buffer());
+        alike
+    }
+
     /// Interceptors see results before they are marshalled.
     fn answer<'a>(
         mut self,
@@ -399,7 +479,7 @@ impl<'r> Upcall<'r> {
         }
     }
 
-    /// Whatever is not a result. Interceptors see it marshalled, as the client would.
+    /// Sends whatever is not a result. Interceptors see it marshalled, as the client would.
     fn answer_otherwise<'a>(
         mut self,
         status: ReplyStatus,
@@ -443,7 +523,7 @@ impl<'r> Upcall<'r> {
         }
     }
 
-    /// What interceptors made of the answer.
+    /// Sends what interceptors made of the answer.
     fn send_instead(mut self, flow: &ServerFlow, verdict: &Verdict) -> Outcome {
         flow.with_contexts(|contexts| match verdict {
             Verdict::Raise(exception) => self.send(ReplyStatus::SYSTEM_EXCEPTION, contexts, |e| {
@@ -471,11 +551,36 @@ impl<'r> Upcall<'r> {
             orb: self.arrived.orb,
             request: self.arrived.request,
             key: self.arrived.key,
+            origin: self.sink.origin(),
         }
+    }
+
+    /// Returns who sent the request, as far as the transport knows: the subject of a certificate, for one;
+    /// [`PeerId::Process`] for a call without a connection. Costs a count of references where it is a subject.
+    pub fn peer(&self) -> PeerId {
+        self.sink
+            .link()
+            .map_or(PeerId::Process, |link| link.identity())
+    }
+
+    /// Reports whether nobody on the way could read or change the request: it came over TLS, or out of this process.
+    pub fn is_protected(&self) -> bool {
+        self.sink.link().is_none_or(|link| link.is_protected())
     }
 
     fn send<'a>(
         &mut self,
+        status: ReplyStatus,
+        contexts: &[ServiceContext<'_>],
+        body: impl FnOnce(&mut Encoder<'a>) -> CdrResult<()>,
+    ) -> Outcome {
+        let order = self.arrived.orb.options().byte_order;
+        self.send_in(order, status, contexts, body)
+    }
+
+    fn send_in<'a>(
+        &mut self,
+        order: ByteOrder,
         status: ReplyStatus,
         contexts: &[ServiceContext<'_>],
         body: impl FnOnce(&mut Encoder<'a>) -> CdrResult<()>,
@@ -486,18 +591,11 @@ impl<'r> Upcall<'r> {
             Response::WithServer if !self.sink.answered() => {}
             Response::WithServer | Response::None => return Outcome(()),
         }
-        let id = self.arrived.request.id;
         let wire = self.arrived.frame.wire();
         let mut e = self
             .sink
-            .encoder(self.arrived.orb.options(), self.arrived.dialect);
-        let begun = match self.arrived.request.contexts.is_empty() {
-            true => (self.arrived.frame).begin_reply(&mut e, id, status, contexts),
-            false => {
-                let sent = contexts::Priority::find(&self.arrived.request.contexts);
-                begin_with_priority(&mut e, wire, id, status, contexts, sent)
-            }
-        };
+            .encoder(order, self.arrived.orb.options(), self.arrived.dialect);
+        let begun = self.begin(&mut e, status, contexts);
         match body(&mut e) {
             Ok(()) => self.send_written(&mut e, wire, begun),
             Err(error) => {
@@ -508,6 +606,25 @@ impl<'r> Upcall<'r> {
         // It is empty, and dropped in place by this.
         drop(e.into_buffer());
         Outcome(())
+    }
+
+    #[inline(always)]
+    fn begin(
+        &self,
+        e: &mut Encoder<'_>,
+        status: ReplyStatus,
+        contexts: &[ServiceContext<'_>],
+    ) -> Begun {
+        let request = self.arrived.request;
+        if request.contexts.is_empty() {
+            return self
+                .arrived
+                .frame
+                .begin_reply(e, request.id, status, contexts);
+        }
+        let sent = contexts::Priority::find(&request.contexts);
+        let wire = self.arrived.frame.wire();
+        begin_with_priority(e, wire, request.id, status, contexts, sent)
     }
 
     /// Ends a reply whose results are written, and sends it. Once for all operations, and with the encoder where it is.

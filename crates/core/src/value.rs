@@ -7,7 +7,8 @@ use oxorb_cdr::{
 
 use crate::{Interface, decode_ref, encode_ref};
 
-/// Where IDL declares an `abstract interface`: an object that has it, a value that supports it, or nothing.
+/// Value of an `abstract interface` in IDL: an object that has it, a value that supports it, or
+/// nothing.
 ///
 /// An object goes as a reference, a value as a copy, as the sender chooses each time.
 #[derive(Clone, Debug, Default, PartialEq)]

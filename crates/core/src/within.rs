@@ -5,7 +5,7 @@ use std::cell::Cell;
 crate::sync::thread_local! {
     /// Calls to objects of this process that this thread is in.
     static LOCAL_DEPTH: Cell<u32> = const { Cell::new(0) };
-    /// This thread serves requests that came over the wire.
+    /// Flag of a thread that serves requests which came over the wire.
     static SERVER_THREAD: Cell<bool> = const { Cell::new(false) };
 }
 

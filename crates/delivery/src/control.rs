@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use oxorb_sys::schedule::Schedule;
+
 use crate::sync::{Lock, Signal};
 
 /// A consumer or supplier that may be asked whether it is there.
@@ -23,7 +25,7 @@ pub trait Peer: Send + Sync {
 pub enum Ping {
     /// The peer answered.
     Alive,
-    /// No answer came in time.
+    /// The peer did not answer in time.
     NoAnswer,
     /// The peer does not exist any more.
     Gone,
@@ -102,7 +104,9 @@ impl Control {
         let control = Control {
             shared: Arc::clone(&shared),
         };
-        oxorb_sys::thread::Builder::new("control").spawn(move || shared.run())?;
+        oxorb_sys::thread::Builder::new("control")
+            .schedule(Schedule::default())
+            .spawn(move || shared.run())?;
         Ok(control)
     }
 

@@ -1,4 +1,4 @@
-//! What all outlets of a dispatcher count together.
+//! Counts that all outlets of a dispatcher share.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

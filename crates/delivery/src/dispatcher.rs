@@ -29,7 +29,7 @@ const WAITED: usize = 64;
 pub struct Dispatcher<E: Clone + Send + 'static> {
     plan: Plan,
     lanes: Arc<[Arc<Lane<E>>]>,
-    /// Of each lane; a single one without lanes.
+    /// Turns of each lane; a single element without lanes.
     turns: Box<[Turns]>,
     timers: Timers,
     outlets: Lock<Vec<Weak<Shared<E>>>>,

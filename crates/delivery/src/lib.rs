@@ -58,6 +58,7 @@ mod heap;
 mod lane;
 #[cfg(all(test, feature = "model"))]
 mod model;
+mod ordinary;
 mod outlet;
 mod plan;
 mod qos;
@@ -74,6 +75,7 @@ pub use control::{Control, Peer, Ping, Watch};
 pub use counts::{Cause, Counts};
 pub use dispatcher::Dispatcher;
 pub use handle::{Offered, Outlet, PullError};
+pub use ordinary::run_ordinary;
 pub use oxorb_dispatch::{StartError, Threads};
 pub use oxorb_sched::Dispatching;
 pub use oxorb_sched::queue::Missed;

@@ -129,7 +129,7 @@ fn world(qos: Qos, sink: Option<Arc<Notes>>, reactive: bool) -> World {
 }
 
 impl World {
-    /// Has two threads take turns until the model is over.
+    /// Starts two threads that take turns until the model is over.
     fn serve(&mut self) -> Vec<thread::JoinHandle<()>> {
         let threads = if self.reactive { 0 } else { 2 };
         let serve = |_| {
@@ -209,7 +209,8 @@ fn every_supplier_is_delivered_in_order_by_suppliers_threads() {
     explore(|| suppliers_in_order(true));
 }
 
-/// What is dropped is reported, what is kept comes in order, whatever the policy is.
+/// Checks that dropped events are reported, and that kept ones come in order, whatever the policy
+/// is.
 fn full(when_full: WhenFull) {
     let sink = Notes::new(|_| Outcome::Delivered);
     let qos = Qos {

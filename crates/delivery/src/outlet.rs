@@ -23,7 +23,7 @@ pub(crate) use state::{State, Turns};
 /// Longest sleep of a thread that waits, which looks again then.
 const LONG: Duration = Duration::from_secs(3600);
 
-/// One consumer of a dispatcher.
+/// Consumer of a dispatcher.
 pub(crate) struct Shared<E: Clone + Send + 'static> {
     state: Lock<State<E>>,
     /// Changes when a place becomes free.
@@ -38,7 +38,7 @@ pub(crate) struct Shared<E: Clone + Send + 'static> {
     clock: Arc<dyn Clock>,
     timers: Timers,
     core: Arc<Core>,
-    /// For its own tokens and timers.
+    /// Reference to the outlet itself, for its own tokens and timers.
     this: Weak<Shared<E>>,
 }
 
@@ -46,9 +46,9 @@ pub(crate) struct Shared<E: Clone + Send + 'static> {
 pub(crate) enum Runner<E: Clone + Send + 'static> {
     /// The supplier's.
     Reactive,
-    /// Those of a lane: that of the quality of service.
+    /// Threads of a lane: that of the quality of service.
     Lanes(Arc<[Arc<Lane<E>>]>),
-    /// Those of a model.
+    /// Threads of a model.
     #[cfg(all(test, feature = "model"))]
     Model(shuttle::sync::mpsc::Sender<(usize, Arc<Shared<E>>)>),
 }
@@ -56,7 +56,7 @@ pub(crate) enum Runner<E: Clone + Send + 'static> {
 /// Answer of an outlet that was asked not to wait.
 pub(crate) enum Asked {
     Done(Offered),
-    /// There is no room, and the consumer's policy is to wait.
+    /// The queue has no room, and the consumer's policy is to wait.
     Full,
 }
 
@@ -204,7 +204,7 @@ impl<E: Clone + Send + 'static> Shared<E> {
         }
     }
 
-    /// Has the outlet looked at again at this moment.
+    /// Arms the timer that looks at the outlet again at this moment.
     fn arm(&self, at: u64) {
         let is_there = self.lock().timer.is_some();
         let made = if is_there { Ok(()) } else { self.make_timer() };

@@ -140,7 +140,7 @@ pub enum ConnectError {
     },
     /// A member of [`Qos`](crate::Qos) is zero that counts from 1.
     Zero(&'static str),
-    /// No timer is left for the pacing of the outlet.
+    /// The service of timers has no timer left for the pacing of the outlet.
     Timers(TooManyTimers),
     /// The dispatcher was shut down.
     ShutDown,

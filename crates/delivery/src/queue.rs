@@ -27,13 +27,13 @@ pub(crate) struct Entry<E> {
 
 /// Answer to the question whether one more event has room.
 pub(crate) enum Room<E> {
-    /// There is room.
+    /// The queue has room.
     Free,
-    /// There may be: this one went, for this cause. Ask again.
+    /// The queue may have room: this event was evicted, for this cause. Ask again.
     Evicted(Cause, Entry<E>),
     /// The offered event is to be dropped.
     Refused(Cause),
-    /// There is none, and the caller wants to wait.
+    /// The queue has no room, and the caller wants to wait.
     Full,
 }
 
@@ -47,9 +47,9 @@ pub(crate) struct Queue<E> {
     places: Places<E>,
     octets: u64,
     arrivals: u64,
-    /// By order of delivery; unused for [`Order::Fifo`].
+    /// Events by order of delivery; unused for [`Order::Fifo`].
     delivery: Heap,
-    /// By order of discarding; unused for policies that need none.
+    /// Events by order of discarding; unused for policies that need none.
     discard: Heap,
     /// Events that expire.
     expiring: Heap,

@@ -34,7 +34,7 @@ pub enum Verdict {
     Pass,
     /// Within the rate after this time, which the caller waits.
     Wait(Duration),
-    /// Not to be taken.
+    /// The event is not to be taken.
     Refuse,
 }
 

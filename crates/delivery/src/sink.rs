@@ -36,7 +36,7 @@ pub enum Outcome {
     Failed,
     /// None was taken; the same events are delivered again after this time. Counts as a failure.
     Retry(Duration),
-    /// The same, and no failure: the consumer will take them, but not yet.
+    /// The consumer will take the events, but not yet; no failure.
     Later(Duration),
     /// The consumer does not exist any more: it is released.
     Gone,
@@ -48,7 +48,7 @@ pub enum Outcome {
 pub enum Release {
     /// A delivery returned [`Outcome::Gone`].
     Gone,
-    /// So many deliveries failed in a row.
+    /// The given number of deliveries failed in a row.
     Failures(u32),
     /// Pings were not answered ([`Control`](crate::Control)).
     Unreachable,

@@ -96,7 +96,7 @@ mod chosen {
         }
     }
 
-    /// Without a limit: a wake-up that is lost is a deadlock, which shuttle reports.
+    /// Signal without a time limit: a wake-up that is lost is a deadlock, which shuttle reports.
     #[derive(Debug)]
     pub(crate) struct Signal {
         changes: Mutex<u32>,

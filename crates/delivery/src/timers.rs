@@ -72,7 +72,7 @@ struct Slot {
 
 type Callback = Arc<dyn Fn(Fired) + Send + Sync>;
 
-/// One firing of a timer.
+/// Firing of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fired {
     /// Moment for which the timer was armed, by the clock of the service.
@@ -88,7 +88,8 @@ pub struct Timer {
 }
 
 impl Timers {
-    /// Starts the thread, for at most `limit` timers.
+    /// Starts the thread, for at most `limit` timers. Without a `schedule` it runs in SCHED_OTHER, whatever the thread has
+    /// that starts it.
     ///
     /// # Errors
     /// When the system gives no thread. Where the process may not have the schedule, the thread runs
@@ -101,10 +102,8 @@ impl Timers {
     ) -> io::Result<Timers> {
         let timers = Timers::manual(clock, limit);
         let shared = Arc::clone(&timers.owner.shared);
-        let mut builder = oxorb_sys::thread::Builder::new(name);
-        if let Some(schedule) = schedule {
-            builder = builder.schedule(schedule);
-        }
+        let builder = oxorb_sys::thread::Builder::new(name);
+        let builder = builder.schedule(schedule.unwrap_or_default());
         builder.spawn(move || shared.run())?;
         Ok(timers)
     }

@@ -1,4 +1,5 @@
-//! One table for each struct of a schema: its elements in order, from which reading and writing follow.
+//! Tables of structs, one for each struct of a schema: its elements in order, from which reading
+//! and writing follow.
 
 use crate::element::{Element, Look};
 use crate::finding::{Error, Place};
@@ -18,7 +19,7 @@ pub(crate) trait Item: Sized {
     }
 }
 
-/// What elements of one name hold together: one, one at most, or any number.
+/// Values that elements of one name hold together: one, one at most, or any number.
 pub(crate) trait Field: Sized {
     fn take(fields: &mut Fields<'_>, name: &'static str) -> Result<Self, Error>;
     fn give(&self, name: &str, into: &mut Vec<Element>);

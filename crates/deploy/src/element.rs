@@ -68,10 +68,10 @@ pub(crate) enum Look {
     Bare,
 }
 
-/// One element. Attributes are children that XML writes otherwise.
+/// Element. Attributes are children that XML writes otherwise.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Element {
-    /// Without a prefix.
+    /// Name without a prefix.
     pub(crate) name: String,
     pub(crate) place: Place,
     pub(crate) is_attribute: bool,

@@ -30,7 +30,7 @@ impl fmt::Display for Place {
 pub enum Severity {
     /// The document must not be deployed.
     Error,
-    /// It may be deployed, and is probably not meant so.
+    /// The plan may be deployed, and is probably not meant so.
     Warning,
     /// An assumption of a check.
     Note,
@@ -46,7 +46,7 @@ impl fmt::Display for Severity {
     }
 }
 
-/// Which document a place is in.
+/// Document that a place is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Source {
     /// The plan, or the only document there is.
@@ -58,10 +58,10 @@ pub enum Source {
     Domain,
 }
 
-/// One result of reading or of checking.
+/// Result of reading or of checking.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// Its weight.
+    /// Severity.
     pub severity: Severity,
     /// Document of the place.
     pub source: Source,
@@ -69,7 +69,7 @@ pub struct Finding {
     pub place: Place,
     /// A sentence: what is wrong.
     pub what: String,
-    /// What to do about it; empty where that is plain.
+    /// Cure; empty where that is plain.
     pub cure: String,
 }
 

@@ -1,10 +1,10 @@
-//! Which instances share a process.
+//! Processes, and the instances that share them.
 
 use std::collections::HashMap;
 
 use crate::model::plan::{LocalityKind, Plan};
 
-/// One process on one node.
+/// Process on a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Process {
     /// Node.

@@ -686,3 +686,80 @@ fn cures_list_ten_names() {
     assert!(told.contains("instance9 and 1990 more"));
     assert!(told.len() < 600_000, "{}", told.len());
 }
+
+/// A source on node `n` that pushes to a slow consumer on `slow` and then to an urgent one.
+fn pushed(slow: &str, events: &str) -> Report {
+    let names = ["rate", "slow", "alarm"].map(str::to_owned);
+    let plan = one_node(
+        &names,
+        "[[connection]]\nname = \"c\"\nEventPublisher = \"rate.pulse\"\nEventConsumer = \"slow.update\"\n\
+         [[connection]]\nname = \"d\"\nEventPublisher = \"rate.pulse\"\nEventConsumer = \"alarm.update\"\n",
+    );
+    let plan = swap(
+        &plan,
+        "name = \"slow\"\nimplementation = \"I\"\nnode = \"n\"",
+        &format!("name = \"slow\"\nimplementation = \"I\"\nnode = {slow:?}"),
+    );
+    let rest = format!(
+        "[[instance]]\nname = \"rate\"\npolicySet = \"p30\"\n{events}\nwork = [{{ wcet = \"1 ms\", period = \"50 ms\" }}]\n\
+         [[instance]]\nname = \"slow\"\npolicySet = \"p10\"\nwork = [{{ port = \"update\", wcet = \"20 ms\" }}]\n\
+         [[instance]]\nname = \"alarm\"\npolicySet = \"p20\"\nwork = [{{ port = \"update\", wcet = \"2 ms\" }}]\n\
+         [[connection]]\nname = \"c\"\ndelay = \"3 ms\"\n"
+    );
+    let report = plain(&plan, &declared(&[10, 20, 30], &rest));
+    assert!(report.is_good(), "{}", told(&report));
+    let chains = &report.timing.as_ref().unwrap().chains;
+    // Whatever it follows, it comes from the source alone.
+    assert_eq!(chains[2].steps, ["rate", "alarm.update"]);
+    report
+}
+
+#[test]
+fn what_is_pushed_directly_follows_the_consumers_before_it() {
+    let alarm = |slow, events| response(&pushed(slow, events), "alarm.update");
+    // 1 ms of the source, 20 of the less urgent consumer, then 2.
+    for events in ["", "events = \"direct\""] {
+        assert_eq!(alarm("n", events), Some(23_000_000), "{events}");
+    }
+    // A channel's threads push by priority.
+    let channel = "events = \"channel\"";
+    assert_eq!(alarm("n", channel), Some(3_000_000));
+    let slow = response(&pushed("n", channel), "slow.update");
+    assert_eq!(slow, Some(23_000_000));
+    // On another node the consumer before takes a message there and one back.
+    assert_eq!(alarm("m", ""), Some(29_000_000));
+    assert_eq!(alarm("m", channel), Some(3_000_000));
+}
+
+#[test]
+fn a_caller_waits_for_what_is_pushed_by_what_it_calls() {
+    let names = ["user", "server", "logger"].map(str::to_owned);
+    let plan = one_node(
+        &names,
+        "[[connection]]\nname = \"c\"\nSimplexReceptacle = \"user.source\"\nFacet = \"server.facet\"\n\
+         [[connection]]\nname = \"d\"\nEventPublisher = \"server.done\"\nEventConsumer = \"logger.update\"\n",
+    );
+    let rt = |events: &str| {
+        let rest = format!(
+            "[[instance]]\nname = \"user\"\npolicySet = \"p30\"\nwork = [{{ wcet = \"1 ms\", period = \"50 ms\" }}]\n\
+             [[instance]]\nname = \"server\"\npolicySet = \"p30\"\n{events}\n\
+             work = [{{ port = \"facet\", wcet = \"2 ms\", emits = [\"done\"] }}]\n\
+             [[instance]]\nname = \"logger\"\npolicySet = \"p10\"\nwork = [{{ port = \"update\", wcet = \"20 ms\" }}]\n"
+        );
+        declared(&[10, 30], &rest)
+    };
+    assert_eq!(response(&plain(&plan, &rt("")), "user"), Some(23_000_000));
+    let handed = plain(&plan, &rt("events = \"channel\""));
+    assert_eq!(response(&handed, "user"), Some(3_000_000));
+}
+
+#[test]
+fn events_that_are_neither_direct_nor_by_a_channel_are_refused() {
+    let text = "document = \"ServerResources\"\n[[instance]]\nname = \"a\"\nevents = \"fast\"\n";
+    let told = Document::read(text, Format::Toml, &Limits::default());
+    let told = told.unwrap_err().to_string();
+    assert!(
+        told.starts_with("4:1: error: \"fast\" is no <events>; there are direct, channel"),
+        "{told}"
+    );
+}

@@ -27,6 +27,8 @@ const DOCUMENTS: &[&str] = &[
     "collision-rt.toml",
     "domain.toml",
     "ciao.cdp",
+    "kinds.cdp",
+    "buoy.iad",
     "harbour.csr",
     "gps.cpd",
 ];
@@ -91,6 +93,30 @@ fn a_plan_of_ciao_means_what_it_says() {
         "PilotInstance"
     );
     assert_eq!(plan.nodes(), ["Pier_1"]);
+}
+
+#[test]
+fn arrays_bounds_and_values_without_data_mean_what_they_say() {
+    let plan = read("kinds.cdp").into_plan().unwrap();
+    let buoy = plan.instance_named("Buoy").unwrap();
+    let data = |name: &str| buoy.property(name).unwrap().value.data.clone();
+    let text = |text: &str| Data::Text(text.to_owned());
+    assert_eq!(
+        data("colours"),
+        Data::Sequence(vec![text("green"), text("red")])
+    );
+    let row = |numbers: [i64; 3]| Data::Sequence(numbers.map(Data::Integer).into());
+    assert_eq!(
+        data("grid"),
+        Data::Sequence(vec![row([1, 2, 3]), row([4, 5, 6])])
+    );
+    let pair = Data::Sequence(vec![text("flash"), text("dark")]);
+    assert_eq!(data("pairs"), Data::Sequence(vec![pair]));
+    assert_eq!(data("nothing"), Data::Sequence(Vec::new()));
+    assert_eq!(data("name"), text("West"));
+    assert_eq!(data("depth"), Data::Unsigned(0));
+    assert_eq!(data("lit"), Data::Boolean(false));
+    assert_eq!(data("at"), Data::Struct(vec![Data::Float(0.0), text("")]));
 }
 
 #[test]
@@ -188,7 +214,7 @@ fn values_that_their_types_do_not_have_are_refused() {
             "<long>1</long>",
             "a value of this type holds <short>, and no <long>",
         ),
-        ("tk_short", "", "the value lacks its <short>"),
+        ("tk_char", "", "the value lacks its <char>"),
         (
             "tk_octet",
             "<octet>1</octet><octet>2</octet>",
@@ -227,6 +253,35 @@ fn values_that_their_types_do_not_have_are_refused() {
             "{kind} {value}: {found}"
         );
     }
+}
+
+#[test]
+fn arrays_and_bounded_strings_are_as_long_as_their_types_say() {
+    let text = |from: &str, to: &str| {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/plans/kinds.cdp");
+        let text = std::fs::read_to_string(path).unwrap();
+        assert!(text.contains(from));
+        refused(&text.replacen(from, to, 1), Format::Xml)
+    };
+    let long = text("<string>green</string>", "<string>yellow</string>");
+    assert!(
+        long.ends_with("<string> has 6 characters, and 5 are the limit"),
+        "{long}"
+    );
+    let short = text("<element><string>red</string></element>", "");
+    assert!(
+        short.ends_with("1 elements are in an array of 2"),
+        "{short}"
+    );
+    let endless = text("<length>2</length>", "");
+    assert!(endless.ends_with("<array> lacks its <length>"), "{endless}");
+    let none = text("<length>2</length>", "<length>0</length>");
+    assert!(none.ends_with("<length> is 1 at least"), "{none}");
+    let bound = text("<bound>5</bound>", "<length>5</length>");
+    assert!(
+        bound.contains("<boundedString> has no <length>; it may have bound"),
+        "{bound}"
+    );
 }
 
 #[test]

@@ -1,9 +1,9 @@
-//! Dispatching modules: what enforces a schedule while it runs (paper 3, 3.4.6; A12.13 to A12.17).
+//! Dispatching modules: what enforces a schedule while it runs (paper 3, 3.4.6).
 //!
 //! A [`Module`] is the queue of one dispatching priority and the threads that serve it. Requests wait in the order of the
 //! strategy ([`oxorb_sched::queue`]); the threads of a more urgent module interrupt those of the others, because the
-//! operating system's scheduler does that; within one module nothing is interrupted (A12.15). A module may stand in the core
-//! of an ORB, in an event channel, or anywhere else where something is to be dispatched (A12.14).
+//! operating system's scheduler does that; within one module nothing is interrupted. A module may stand in the core
+//! of an ORB, in an event channel, or anywhere else where something is to be dispatched.
 //!
 //! ```
 //! use std::sync::mpsc;

@@ -1,4 +1,4 @@
-//! One queue and its threads.
+//! Dispatching module: a queue and its threads.
 
 use std::fmt;
 use std::io;
@@ -32,7 +32,7 @@ pub struct Module<T: Send + 'static> {
 
 struct Shared<T> {
     state: Mutex<State<T>>,
-    /// By their numbers; set before the first request.
+    /// Threads by their numbers; set before the first request.
     threads: Box<[OnceLock<thread::Thread>]>,
     real_time: AtomicBool,
     dispatched: AtomicU64,
@@ -49,7 +49,7 @@ struct State<T> {
     stopping: bool,
 }
 
-/// What a module did so far.
+/// Counts of a module since its start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
     /// Requests that were taken into the queue.
@@ -194,7 +194,7 @@ impl<T: Send + 'static> Module<T> {
         self.shared.real_time.load(Ordering::Relaxed)
     }
 
-    /// What it did so far. Takes the queue's lock.
+    /// Returns the counts since the start. Takes the queue's lock.
     pub fn counts(&self) -> Counts {
         let state = self.shared.lock();
         Counts {

@@ -1,4 +1,4 @@
-//! What a module is to be.
+//! Plan of a dispatching module.
 
 use std::fmt;
 use std::io;
@@ -9,7 +9,7 @@ use oxorb_sched::queue::Missed;
 use oxorb_sys::schedule::{Reservation, ReservationError, Schedule};
 use oxorb_sys::thread::Registry;
 
-/// One dispatching module.
+/// Plan of a dispatching module.
 ///
 /// ```
 /// use oxorb_dispatch::{Plan, Storage};
@@ -23,21 +23,22 @@ use oxorb_sys::thread::Registry;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Plan {
-    /// Of its threads, for tools.
+    /// Name of the module's threads, for tools.
     pub name: String,
     /// The order of its queue.
     pub dispatching: Dispatching,
-    /// What becomes of requests that cannot be in time any more.
+    /// Treatment of requests that cannot be in time any more.
     pub missed: Missed,
-    /// What the queue is made of.
+    /// Data structure of the queue.
     pub storage: Storage,
     /// Most requests that wait; from 1. All their room is allocated at the start.
     pub capacity: usize,
-    /// How many threads; from 1. Several serve one queue side by side, which analysis of one processor does not know.
+    /// Number of threads; from 1. Several serve one queue side by side, which analysis of one
+    /// processor does not know.
     pub threads: usize,
     /// Most threads that [`Module::reinforce`](crate::Module::reinforce) adds. Default 0.
     pub spares: usize,
-    /// How its threads are scheduled.
+    /// Schedule of the threads.
     pub scheduling: Threads,
     /// The only processor of its threads; `None`: those in `cpus`.
     pub cpu: Option<usize>,
@@ -47,7 +48,7 @@ pub struct Plan {
     pub listed: Option<Arc<Registry>>,
 }
 
-/// What a queue is made of (A12.25).
+/// Data structure of a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Storage {
     /// A sorted list: quickest for a few requests, or for those that come in order.
@@ -57,24 +58,26 @@ pub enum Storage {
     Heap,
 }
 
-/// How the threads of a module are scheduled.
+/// Schedule of the threads of a module.
 #[derive(Debug, Clone, Copy, Default)]
 pub enum Threads {
-    /// As the thread that starts the module.
+    /// Schedule of the thread that starts the module.
     #[default]
     Inherit,
-    /// In a class, at a priority; where the process may not, they stay as they are, and [`Module::is_real_time`] says so.
+    /// A class and a priority; where the process may not have them, threads stay as they are, and
+    /// [`Module::is_real_time`] says so.
     ///
     /// [`Module::is_real_time`]: crate::Module::is_real_time
     At(Schedule),
-    /// With processor time of their own (SCHED_DEADLINE), each of them; a module that cannot have that does not start.
+    /// Processor time of its own (SCHED_DEADLINE) for each thread; a module that cannot have it
+    /// does not start.
     Reserved(Reservation),
 }
 
 /// Why a module does not start.
 #[non_exhaustive]
 pub enum StartError {
-    /// No room for a request, or no thread.
+    /// The plan has no room for a request, or no thread.
     Nothing,
     /// The system gives no thread, or no such processor or priority.
     Threads(io::Error),
@@ -83,7 +86,8 @@ pub enum StartError {
 }
 
 impl Plan {
-    /// One thread as it comes, and a heap for 256 requests, which run even if they are late.
+    /// Returns a plan with a thread as it comes, and a heap for 256 requests, which run even if
+    /// they are late.
     pub fn new(name: impl Into<String>, dispatching: Dispatching) -> Plan {
         Plan {
             name: name.into(),

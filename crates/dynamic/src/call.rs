@@ -11,17 +11,17 @@ use oxorb_giop::Response;
 
 use crate::{Exception, Parameter, Signature, UserException};
 
-/// What an operation ends with: a value for everything that travels from server to client.
+/// Results of an operation: a value for everything that travels from server to client.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Results {
     /// [`Dynamic::Null`] if there is none.
     pub returns: Dynamic,
-    /// Of the inout and out parameters, in order.
+    /// Values of the inout and out parameters, in order.
     pub out: Vec<Dynamic>,
 }
 
 impl Results {
-    /// Nothing but a return value.
+    /// Returns results that are a return value alone.
     pub fn returning(value: impl Into<Dynamic>) -> Self {
         Results {
             returns: value.into(),
@@ -127,7 +127,7 @@ impl Argument for Dynamic {
 #[derive(Debug)]
 pub(crate) enum Given {
     Value(Dynamic),
-    /// Of a sequence of octets, wherever they lie.
+    /// Octets of a sequence, wherever they lie.
     Octets(Octets<'static>),
 }
 
@@ -160,7 +160,7 @@ struct Arguments<'r, A> {
     signature: &'r Signature,
     args: &'r [A],
     context: &'r Context,
-    /// What was wrong with one of them: the codec only says that something was.
+    /// Mistake in an argument: the codec only says that there was one.
     failed: RefCell<Option<Exception>>,
 }
 

@@ -1,4 +1,4 @@
-//! What an operation can end with instead of results.
+//! Exceptions that an operation can end with instead of results.
 
 use std::fmt;
 
@@ -11,14 +11,14 @@ use oxorb_object::{CompletionStatus, SystemException, minor};
 /// An exception that an operation declares.
 #[derive(Clone, PartialEq, Debug)]
 pub struct UserException {
-    /// Its type.
+    /// Type of the exception.
     pub ty: TypeCode,
-    /// Its members, as a [`Dynamic::Struct`].
+    /// Members, as a [`Dynamic::Struct`].
     pub members: Dynamic,
 }
 
 impl UserException {
-    /// Its repository id.
+    /// Returns the repository id.
     pub fn id(&self) -> &str {
         self.ty.id().unwrap_or_default()
     }
@@ -39,9 +39,9 @@ pub enum Exception {
     Value {
         /// The parameter, or `return value`, or the exception.
         of: String,
-        /// What is wrong, and where within the value.
+        /// Mistake, and its place within the value.
         error: DynamicError,
-        /// What a stub would say: `BAD_PARAM`, `MARSHAL`, `DATA_CONVERSION`.
+        /// Exception that a stub would raise: `BAD_PARAM`, `MARSHAL`, `DATA_CONVERSION`.
         exception: SystemException,
     },
 }
@@ -53,7 +53,8 @@ impl Exception {
         Ok(Exception::User(UserException { ty, members }))
     }
 
-    /// As the system exception that a caller with stubs, who knows nothing of it, would get.
+    /// Returns the system exception that a caller with stubs, who does not know the exception,
+    /// would get.
     pub fn to_system(&self) -> SystemException {
         match self {
             Exception::System(exception) | Exception::Value { exception, .. } => *exception,
@@ -61,12 +62,13 @@ impl Exception {
         }
     }
 
-    /// Of an argument: it certainly did not run.
+    /// Returns the exception for an argument: the operation certainly did not run.
     pub(crate) fn argument(of: &str, error: DynamicError) -> Self {
         Self::value(of, error, CompletionStatus::No)
     }
 
-    /// Of a result or the members of an exception: it certainly ran.
+    /// Returns the exception for a result or the members of an exception: the operation certainly
+    /// ran.
     pub(crate) fn result(of: &str, error: DynamicError) -> Self {
         Self::value(of, error, CompletionStatus::Yes)
     }

@@ -7,11 +7,11 @@ use crate::Direction;
 /// A value, its type, and which way it travels: `CORBA::NamedValue`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct NamedValue {
-    /// Of the parameter; for messages only.
+    /// Name of the parameter; for messages only.
     pub name: String,
-    /// Which way it travels.
+    /// Direction in which the parameter travels.
     pub direction: Direction,
-    /// Its type.
+    /// Type of the parameter.
     pub ty: TypeCode,
     /// [`Dynamic::Null`] as long as there is none.
     pub value: Dynamic,
@@ -30,7 +30,7 @@ pub struct NamedValue {
 pub struct NVList(Vec<NamedValue>);
 
 impl NVList {
-    /// Without values.
+    /// Returns an empty list.
     pub fn new() -> Self {
         Self::default()
     }
@@ -87,12 +87,12 @@ impl NVList {
         self.0.iter()
     }
 
-    /// As [`iter`](Self::iter), to change them.
+    /// Iterates like [`iter`](Self::iter), to change the parameters.
     pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, NamedValue> {
         self.0.iter_mut()
     }
 
-    /// How many there are.
+    /// Returns the number of parameters.
     pub fn len(&self) -> usize {
         self.0.len()
     }

@@ -10,7 +10,7 @@ use oxorb_object::{CompletionStatus, SystemException, minor};
 use crate::call::{self, Given, begin, read_answer};
 use crate::{Exception, NVList, NamedValue, Results, Signature};
 
-/// One call of an operation that is known at run time only (CORBA 3.4, 8.3).
+/// Call of an operation that is known at run time only (CORBA 3.4, 8.3).
 ///
 /// Arguments and types are added in the order of IDL, or given all at once with a [`Signature`]. It is sent once:
 ///
@@ -45,13 +45,13 @@ pub struct Request {
 #[derive(Debug)]
 enum State {
     New,
-    /// With [`Request::invoke`] or [`Request::send_oneway`]: nothing is to come.
+    /// Sent by [`Request::invoke`] or [`Request::send_oneway`]: no answer is to come.
     Synchronous,
     Deferred(Box<InFlight>),
     Taken,
 }
 
-/// What every object answers itself, and its reference asks for.
+/// Operations that every object answers itself, and for which references have methods.
 const IMPLICIT: [&str; 6] = [
     "_component",
     "_interface",
@@ -62,14 +62,15 @@ const IMPLICIT: [&str; 6] = [
 ];
 
 impl Request {
-    /// Without parameters and result yet (`_request`).
+    /// Returns a request without parameters and result (`_request`).
     ///
     /// `BAD_PARAM` 32 for the operations that every object has, such as `_is_a`: the reference has methods for them.
     pub fn new(target: &Ref, operation: &str) -> Result<Self, SystemException> {
         Self::with_signature(target, Arc::new(Signature::new(operation)), Vec::new())
     }
 
-    /// With all its types, and the values of the in and inout parameters in order.
+    /// Returns a request with all its types, and the values of the in and inout parameters in
+    /// order.
     pub fn with_signature(
         target: &Ref,
         signature: impl Into<Arc<Signature>>,
@@ -88,7 +89,7 @@ impl Request {
         })
     }
 
-    /// With the arguments of a list (`_create_request`).
+    /// Returns a request with the arguments of a list (`_create_request`).
     pub fn with_list(
         target: &Ref,
         operation: &str,
@@ -103,12 +104,12 @@ impl Request {
         Ok(request)
     }
 
-    /// Whom it goes to.
+    /// Returns the object that the request goes to.
     pub fn target(&self) -> &Ref {
         &self.target
     }
 
-    /// What is known of the operation.
+    /// Returns the signature of the operation, as far as it is known.
     pub fn signature(&self) -> &Signature {
         &self.signature
     }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use oxorb_cdr::Dynamic;
-use oxorb_core::{Context, ObjectRef, Orb, Outcome, Servant, Upcall};
+use oxorb_core::{Answered, Context, ObjectRef, Orb, Outcome, Servant, Upcall};
 
-use crate::call::{read_arguments, write_results};
+use crate::call::{read_answer, read_arguments, write_results};
 use crate::exception::UNLISTED;
 use crate::{Exception, Results, Signature};
 
@@ -53,15 +53,15 @@ pub trait DynamicServant: Send + Sync + 'static {
     fn invoke(&self, invocation: Invocation<'_>) -> Result<Results, Exception>;
 }
 
-/// One request to a [`DynamicServant`].
+/// Request to a [`DynamicServant`].
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Invocation<'r> {
-    /// What is called, as [`DynamicServant::signature`] gave it.
+    /// Signature of the operation, as [`DynamicServant::signature`] gave it.
     pub signature: &'r Signature,
     /// The values of the in and inout parameters, in order.
     pub args: Vec<Dynamic>,
-    /// What came with the request, if the operation has a `context` clause.
+    /// Context that came with the request, if the operation has a `context` clause.
     pub context: Context,
     /// Whether the caller waits for an answer.
     pub expects_reply: bool,
@@ -109,11 +109,28 @@ impl<S: DynamicServant> Servant for Adapter<S> {
         };
         match self.0.invoke(invocation) {
             Ok(_) if signature.oneway => upcall.done(),
-            Ok(results) => upcall.reply(|e| write_results(signature, &results, e)),
-            Err(Exception::User(user)) if signature.exception(user.id()).is_none() => {
-                upcall.fail(UNLISTED)
-            }
-            Err(exception) => upcall.raise(&exception),
+            done => write_answer(upcall, signature, done),
         }
+    }
+}
+
+/// Answers a request with what another server has answered, read and written anew: for bridges between messages in which the
+/// same octets would mean different things. Results that are not as the signature says are answered with MARSHAL, exceptions
+/// that it does not name with UNKNOWN.
+pub fn answer(upcall: Upcall<'_>, signature: &Signature, answered: Answered<'_>) -> Outcome {
+    write_answer(upcall, signature, read_answer(signature, answered))
+}
+
+fn write_answer(
+    upcall: Upcall<'_>,
+    signature: &Signature,
+    done: Result<Results, Exception>,
+) -> Outcome {
+    match done {
+        Ok(results) => upcall.reply(|e| write_results(signature, &results, e)),
+        Err(Exception::User(user)) if signature.exception(user.id()).is_none() => {
+            upcall.fail(UNLISTED)
+        }
+        Err(exception) => upcall.raise(&exception),
     }
 }

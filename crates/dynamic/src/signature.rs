@@ -1,17 +1,17 @@
-//! What an operation looks like.
+//! Signatures of operations.
 
 use oxorb_cdr::TypeCode;
 use oxorb_core::{NO_SLOT, Operation};
 use oxorb_giop::Response;
 
-/// Which way a parameter travels.
+/// Direction in which a parameter travels.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Direction {
-    /// From client to server.
+    /// Client to server.
     In,
-    /// From server to client.
+    /// Server to client.
     Out,
-    /// Both.
+    /// Either way.
     InOut,
 }
 
@@ -26,7 +26,7 @@ impl Direction {
         self != Direction::In
     }
 
-    /// As in IDL.
+    /// Returns the keyword of IDL.
     pub fn as_str(self) -> &'static str {
         match self {
             Direction::In => "in",
@@ -36,14 +36,14 @@ impl Direction {
     }
 }
 
-/// One parameter of an operation.
+/// Parameter of an operation.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Parameter {
-    /// As in IDL; for messages only.
+    /// Name as in IDL; for messages only.
     pub name: String,
-    /// Which way it travels.
+    /// Direction in which the parameter travels.
     pub direction: Direction,
-    /// Its type.
+    /// Type of the parameter.
     pub ty: TypeCode,
 }
 
@@ -63,9 +63,9 @@ pub struct Parameter {
 pub struct Signature {
     /// The name on the wire: `withdraw`, `_get_balance`.
     pub operation: String,
-    /// In the order of IDL.
+    /// Parameters in the order of IDL.
     pub params: Vec<Parameter>,
-    /// Of the return value; [`TypeCode::VOID`] if there is none.
+    /// Type of the return value; [`TypeCode::VOID`] if there is none.
     pub returns: TypeCode,
     /// The exceptions it declares.
     pub raises: Vec<TypeCode>,
@@ -76,7 +76,7 @@ pub struct Signature {
 }
 
 impl Signature {
-    /// Without parameters, result and exceptions.
+    /// Returns a signature without parameters, result and exceptions.
     pub fn new(operation: impl Into<String>) -> Self {
         Signature {
             operation: operation.into(),
@@ -88,12 +88,12 @@ impl Signature {
         }
     }
 
-    /// Of reading an attribute.
+    /// Returns the signature of reading an attribute.
     pub fn attribute_get(attribute: &str, ty: TypeCode) -> Self {
         Self::new(format!("_get_{attribute}")).returning(ty)
     }
 
-    /// Of writing an attribute.
+    /// Returns the signature of writing an attribute.
     pub fn attribute_set(attribute: &str, ty: TypeCode) -> Self {
         Self::new(format!("_set_{attribute}")).with_in(attribute, ty)
     }
@@ -177,7 +177,7 @@ impl Signature {
         self.raises.iter().find(has_id)
     }
 
-    /// As its requests name it.
+    /// Returns the operation as its requests name it.
     pub(crate) fn request(&self) -> Operation<'_> {
         Operation {
             slot: NO_SLOT,
@@ -193,7 +193,7 @@ impl Signature {
 }
 
 impl std::fmt::Display for Signature {
-    /// As in IDL.
+    /// Writes the signature as in IDL.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if self.oneway {
             f.write_str("oneway ")?;

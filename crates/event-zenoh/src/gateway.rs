@@ -1,4 +1,4 @@
-//! One channel's place in a federation.
+//! Gateway: the place of a channel in a federation.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

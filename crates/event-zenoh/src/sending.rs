@@ -28,7 +28,7 @@ const EXPRESS: Priority = Priority::InteractiveLow;
 
 /// Consumer of the channel: puts its events into queues.
 pub(crate) struct Sending {
-    /// One for each priority, the most urgent first.
+    /// Outlets, one for each priority, the most urgent first.
     outlets: Vec<Outlet<Arc<Event>>>,
     dispatcher: Dispatcher<Arc<Event>>,
     publishing: Arc<Publishing>,

@@ -10,7 +10,7 @@ use oxorb_event::delivery::Counts;
 pub struct FederationStatistics {
     /// Events given to zenoh, which has no answer: whether they arrive, receivers see from the numbers.
     pub sent: u64,
-    /// Of those sent: events without a number, in whose topic no gap is seen.
+    /// Sent events without a number, in whose topic no gap is seen.
     pub unnumbered: u64,
     /// Events whose `ttl` was 0 or less, which end here.
     pub ended: u64,

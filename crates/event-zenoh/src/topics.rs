@@ -17,11 +17,11 @@ pub(crate) struct Seen {
 /// Meaning of a number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Place {
-    /// It is the first of its topic, or there is no number.
+    /// The event is the first of its topic, or there is no number.
     First,
-    /// It follows, after so many that did not come.
+    /// The event follows, after so many that did not come.
     After(u64),
-    /// It came before, or a later one did.
+    /// The event came before, or a later one did.
     Repeated,
 }
 

@@ -42,23 +42,23 @@ pub struct Header {
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refused {
-    /// Its key is not the name of a topic.
+    /// The key is not the name of a topic.
     Topic,
-    /// It is shorter than a header.
+    /// The sample is shorter than a header.
     Short,
-    /// It does not begin as a sample does.
+    /// The octets do not begin as a sample does.
     Magic,
-    /// Its version is none that this code knows.
+    /// The version is none that this code knows.
     Version(u8),
-    /// Its priority is none of zenoh's.
+    /// The priority is none of zenoh's.
     Priority(u8),
-    /// Its event cannot be decoded.
+    /// The event cannot be decoded.
     Event(cdr::Error),
-    /// It holds no event, or several.
+    /// The sample holds no event, or several.
     Count(usize),
-    /// Its event is not of the topic that its key names.
+    /// The event is not of the topic that the key names.
     OtherTopic,
-    /// Its event is of a type that only channels themselves make.
+    /// The event is of a type that only channels themselves make.
     Reserved(i32),
 }
 
@@ -260,7 +260,8 @@ mod tests {
         assert_eq!(refused, Err(Refused::Reserved(5)));
     }
 
-    /// No octet of a sample, changed in any bit, and no length makes reading panic, or an event of the wrong topic.
+    /// Checks that hostile octets, changed in any bit, and any length never make reading panic, or
+    /// an event of the wrong topic.
     #[test]
     fn hostile_octets_are_refused_or_read() {
         let good = write(&[9; 16], 1, Priority::Data, &event(17, 1)).unwrap();

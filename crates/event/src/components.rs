@@ -78,7 +78,7 @@ impl EventCarrier for ComponentEvents {
     }
 }
 
-/// One event source in the channel.
+/// Event source in the channel.
 struct Source {
     supplier: SupplierConnection,
     channel: EventChannel,

@@ -63,9 +63,9 @@ pub use oxorb_scheduler as scheduler;
 pub use scheduling::{SchedulingError, scheduled_plan};
 pub use service::{POA_NAME, Served};
 pub use typed::{
-    Channel, ConsumerEnd, Iter, JoinError, NameCollision, Names, PublishError, Publisher,
-    RemoteChannel, Sample, Subscriber, SubscriberOptions, Subscription, SupplierEnd, WhenFull,
-    decode, encode,
+    Channel, ConsumerEnd, Iter, JoinError, NameCollision, Names, ObserverEnd, PublishError,
+    Publisher, RemoteChannel, Sample, Subscriber, SubscriberOptions, Subscription, SupplierEnd,
+    WhenFull, decode, encode,
 };
 
 use rtec_event_channel_admin::{ConsumerQos, Publication, SupplierQos};

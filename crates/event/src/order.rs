@@ -2,7 +2,8 @@
 
 use oxorb::{Builder, ClientConnections};
 
-/// Has an ORB keep the order of each supplier's events on their way to other processes and from them.
+/// Lets an ORB keep the order of each supplier's events on their way to other processes and from
+/// them.
 ///
 /// Events are oneways. By default a thread sends over whichever connection is idle, and a server takes several requests of
 /// one connection at a time: oneways may overtake each other. Here all threads share one connection to each server, and

@@ -1,4 +1,4 @@
-//! What a channel tells the scheduling service by itself: who sends events to whom (A11.18, A17.4).
+//! Reports of a channel to the scheduling service: which supplier sends events to which consumer.
 //!
 //! ```text
 //! supplier's RT_Info <--one way-- ENTRY#rep (the channel, for one consumer) <--one way-- consumer's RT_Info
@@ -27,15 +27,15 @@ use crate::rtec_event_channel_admin::{ConsumerQos, SupplierQos};
 /// The scheduling service of a channel, with what was told to it.
 pub(crate) struct Scheduling {
     scheduler: SchedulerRef,
-    /// By number of the consumer: the operation of the channel for each operation of the consumer.
+    /// Operations of the channel, one for each operation of a consumer, by number of the consumer.
     consumers: Mutex<BTreeMap<u64, Vec<i32>>>,
-    /// By dependent, and what it depends on.
+    /// Edges, by dependent and by what it depends on.
     edges: Mutex<BTreeMap<(i32, i32), Edge>>,
     /// The schedule at the last look; `None`: somebody may not be placed by it.
     seen: Mutex<Option<Vec<Assigned>>>,
 }
 
-/// What a schedule says of one operation, as far as it places consumers.
+/// Levels of an operation in a schedule, as far as they place consumers.
 #[derive(PartialEq, Eq)]
 struct Assigned {
     operation: i32,
@@ -135,7 +135,8 @@ impl Scheduling {
         Ok(changed)
     }
 
-    /// Has the next look find another schedule: one that was looked at while a consumer was placed may not be its.
+    /// Makes the next look find another schedule: one that was looked at while a consumer was
+    /// placed may not be its.
     pub(crate) fn look_anew(&self) {
         *lock(&self.seen) = None;
     }
@@ -299,7 +300,7 @@ impl Scheduling {
         Some((Duration::try_from_secs_f64(rate.recip()).ok()?, number))
     }
 
-    /// Returns the period of an operation; of one without a period of its own the shortest of those it depends on (A11.5).
+    /// Returns the period of an operation; of one without a period of its own the shortest of those it depends on.
     fn period(&self, operation: i32) -> Result<Option<Duration>, SchedulingError> {
         let mut seen = BTreeSet::from([operation]);
         let mut next = vec![operation];

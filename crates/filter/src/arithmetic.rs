@@ -167,7 +167,7 @@ fn doubles(left: f64, operator: Operator, right: f64, dialect: Dialect) -> Resul
     })
 }
 
-/// In TAO the quotient is 0.
+/// Decides about a division by zero, whose quotient is 0 in TAO.
 fn division_by_zero(dialect: Dialect) -> Result<(), Mismatch> {
     match dialect {
         Dialect::Standard => Err(Mismatch::DivisionByZero),

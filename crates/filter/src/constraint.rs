@@ -28,7 +28,7 @@ impl Constraint {
         Self::parse_with(text, grammar, Options::default())
     }
 
-    /// As [`parse`](Self::parse), by other rules and within other limits.
+    /// Parses like [`parse`](Self::parse), by other rules and within other limits.
     pub fn parse_with(text: &str, grammar: Grammar, options: Options) -> Result<Self, ParseError> {
         Ok(Self {
             node: parse(text, grammar, &options)?,
@@ -47,13 +47,13 @@ impl Constraint {
         self.evaluate(event).unwrap_or(false)
     }
 
-    /// As [`matches`](Self::matches), with the reason why an event cannot be evaluated.
+    /// Evaluates like [`matches`](Self::matches), with the reason why an event cannot be evaluated.
     pub fn evaluate(&self, event: Subject<'_>) -> Result<bool, Mismatch> {
         self.run(event, Clock::System)
     }
 
-    /// As [`evaluate`](Self::evaluate), at another time than now: `$curtime` is `now`, in 100 ns since 15 October 1582
-    /// (`TimeBase::TimeT`).
+    /// Evaluates like [`evaluate`](Self::evaluate), at another time than now: `$curtime` is `now`,
+    /// in 100 ns since 15 October 1582 (`TimeBase::TimeT`).
     pub fn evaluate_at(&self, event: Subject<'_>, now: u64) -> Result<bool, Mismatch> {
         self.run(event, Clock::At(now))
     }

@@ -16,11 +16,11 @@ use crate::{Dialect, Mismatch, Subject};
 #[derive(Clone, Copy)]
 pub(crate) enum Clock {
     System,
-    /// In 100 ns since 15 October 1582.
+    /// Time in 100 ns since 15 October 1582.
     At(u64),
 }
 
-/// One evaluation over one event.
+/// Evaluation over an event.
 #[derive(Clone, Copy)]
 pub(crate) struct Evaluation<'e> {
     pub(crate) subject: Subject<'e>,
@@ -188,7 +188,7 @@ impl<'e> Evaluation<'e> {
     }
 
     fn now(&self) -> u64 {
-        /// From 15 October 1582 to 1 January 1970, in seconds.
+        /// Time from 15 October 1582 to 1 January 1970, in seconds.
         const BEFORE_1970: u64 = 12_219_292_800;
         match self.clock {
             Clock::At(time) => time,

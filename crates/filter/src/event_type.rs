@@ -108,7 +108,7 @@ fn covers(pattern: &str, name: &str) -> bool {
     left.ends_with(tail)
 }
 
-/// What a change made of a list.
+/// Effect of a change on a list.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Changed<T> {
     /// Types that were not in the list before.

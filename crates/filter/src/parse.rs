@@ -317,7 +317,7 @@ impl<'t> Parser<'t> {
         })
     }
 
-    /// What stands in parentheses.
+    /// Parses an expression in parentheses.
     fn nested(&mut self, at: usize) -> Result<Node, ParseError> {
         if self.depth == self.limit {
             let limit = self.limit;

@@ -12,7 +12,7 @@ pub(crate) enum Token<'t> {
     },
     Integer(u64),
     Float(f64),
-    /// What stands between the quotes, as written.
+    /// Text between the quotes, as written.
     String(&'t str),
     Symbol(&'static str),
     End,
@@ -31,7 +31,7 @@ pub(crate) struct Scanner<'t> {
     dialect: Dialect,
 }
 
-/// What a point and digits are: within a component, `.0` is a position.
+/// Meaning of a point and digits: within a component, `.0` is a position.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Within {
     Expression,

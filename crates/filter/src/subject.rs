@@ -43,7 +43,7 @@ pub enum Subject<'e> {
     Properties(&'e dyn Properties),
 }
 
-/// One of the lists of properties of an event.
+/// List of properties of an event.
 #[derive(Clone, Copy)]
 pub(crate) enum List<'e> {
     VariableHeader(&'e dyn Event),

@@ -6,9 +6,9 @@ use std::borrow::Cow;
 #[derive(Clone, Debug)]
 pub(crate) enum Value<'e> {
     Boolean(bool),
-    /// Of any size and sign: all integers of IDL, and octets.
+    /// Integer of any size and sign: all integers of IDL, and octets.
     Integer(i128),
-    /// Also `float`, `long double` and `fixed`, as near as a double is.
+    /// Floating point number, `float`, `long double` and `fixed` included, as near as a double is.
     Double(f64),
     Text(Cow<'e, str>),
     Char(char),
@@ -19,7 +19,7 @@ pub(crate) enum Value<'e> {
 /// Kind of a value that is known when a constraint is parsed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
-    /// Only the event tells.
+    /// Type that the event alone tells.
     Unknown,
     Boolean,
     Number,

@@ -1,9 +1,12 @@
 //! Numbers for object keys and operations, as one connection's server remembers them.
 
+use crate::prelude::*;
+use alloc::sync::Arc;
 use core::fmt;
 use core::mem;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+use oxorb_cdr::once::OnceLock;
 
 use crate::{BareRequest, Frame, FrameContext, Messaging, Misbehaviour, Side, Violation};
 
@@ -103,7 +106,7 @@ impl PartialEq for Aliased {
 
 impl Eq for Aliased {}
 
-/// What a Request says of aliases.
+/// Names and alias of a Request.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Numbered<'a> {
     /// The alias that it uses or defines; `None`: it has names only.
@@ -115,7 +118,8 @@ pub struct Numbered<'a> {
 /// Meanings of some aliases that follow each other: each is set once.
 type Some32 = [OnceLock<Arc<FrameContext>>; AT_ONCE];
 
-/// What the aliases of one connection stand for. An alias never changes its meaning, so that readers take no lock.
+/// Meaning of the aliases of a connection. An alias never changes its meaning, so that readers take
+/// no lock.
 ///
 /// Shared by the inboxes of the connection, which show it each whole Request in the order of arrival. Several threads read
 /// a connection one after another, never at once.
@@ -175,7 +179,7 @@ impl AliasTable {
         }
     }
 
-    /// Has an alias stand for this object key and operation. Allocates when it is new.
+    /// Defines an alias for this object key and operation. Allocates when it is new.
     #[cold]
     fn define(&self, number: u16, key: &[u8], operation: &str) -> Result<(), Violation> {
         let octets = key.len() + operation.len();

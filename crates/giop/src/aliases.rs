@@ -1,6 +1,7 @@
 //! Numbers for object keys and operations, as one connection's client gives them.
 
 use crate::Alias;
+use crate::prelude::*;
 
 /// The aliases that a client has defined on one connection: a number for each pair of object key and operation.
 ///
@@ -32,7 +33,7 @@ pub struct Aliases {
     longest: usize,
 }
 
-/// Where the names of a pair lie, and their hash.
+/// Place of the names of a pair, and their hash.
 #[derive(Clone, Copy, Debug)]
 struct Pair {
     hash: u32,

@@ -12,7 +12,7 @@ use crate::{Aliased, Begun, Frame, ReplyStatus, Request, Response, Target};
 pub struct BareRequest {
     /// Bits that are the same in all of them.
     pub mask: [u8; 16],
-    /// What these bits are.
+    /// Values of these bits.
     pub same: [u8; 16],
     /// Offset of the request id, an unsigned long: 8 or 12.
     pub id_at: u8,

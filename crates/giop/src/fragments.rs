@@ -147,7 +147,7 @@ impl Iterator for Fragments {
     }
 }
 
-/// One message to write: a header and a part of the large message's octets.
+/// Message to write: a header and a part of the large message's octets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Piece {
     head: [u8; MAX_HEAD],

@@ -1,6 +1,7 @@
-//! One whole message in memory.
+//! Whole messages in memory.
 
-use std::sync::Arc;
+use crate::prelude::*;
+use alloc::sync::Arc;
 
 use oxorb_cdr::{Decoder, Dialect, Encoder, Gap};
 use oxorb_object::{ServiceContext, ServiceContexts};
@@ -23,7 +24,7 @@ pub struct Frame<'a> {
     pub header: Header,
     /// The message from its first octet to its last.
     pub bytes: &'a [u8],
-    /// How to understand a message of another protocol. `None`: it is GIOP's.
+    /// Context that explains a message of another protocol. `None`: a message of GIOP.
     pub context: Option<&'a Arc<FrameContext>>,
     /// Octets of a Request's arguments, or a Reply's results, that lie elsewhere, and not in `bytes`: see [`whole`](Self::whole). `None` in most
     /// messages.
@@ -304,8 +305,8 @@ impl<'a> Frame<'a> {
         Ok(ServiceContexts::read(self.bytes, self.in_pieces(), fields)?)
     }
 
-    /// Where a Request's or Reply's body starts, given where its header fields end: the next multiple of 8 in GIOP 1.2,
-    /// but only if octets follow.
+    /// Returns where a Request's or Reply's body starts, given where its header fields end: the
+    /// next multiple of 8 in GIOP 1.2, but only if octets follow.
     #[inline]
     pub(crate) fn body_after(&self, fields_end: usize) -> usize {
         if self.header.version.minor >= 2 {
@@ -325,7 +326,7 @@ pub enum Message<'a> {
     Reply(Reply<'a>),
     /// The sender no longer waits for an answer.
     CancelRequest(CancelRequest),
-    /// Where is this object?
+    /// Asks where an object is.
     LocateRequest(LocateRequest<'a>),
     /// The answer to a LocateRequest.
     LocateReply(LocateReply),

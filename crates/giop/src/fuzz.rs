@@ -1,6 +1,7 @@
 //! Entry points of the fuzz targets of messages and sessions: whatever the octets are, nothing may panic, hang, or
 //! exceed the limits.
 
+use std::prelude::rust_2024::*;
 mod session;
 
 pub use session::session;

@@ -24,7 +24,7 @@ pub struct Header {
     pub order: ByteOrder,
     /// Whether Fragment messages with the rest follow (GIOP 1.1 and later).
     pub more_fragments: bool,
-    /// What the message is.
+    /// Kind of message.
     pub kind: MessageType,
     /// Octets of the header itself: [`LEN`](Self::LEN), but in other protocols than GIOP.
     pub len: u8,
@@ -165,7 +165,7 @@ impl Header {
 #[must_use = "the message has no size before `finish`"]
 #[derive(Clone, Copy, Debug)]
 pub struct Begun {
-    /// Where the header fields end.
+    /// End of the header fields.
     fields_end: usize,
     /// Octets of padding from there to the body.
     padding: u8,
@@ -207,7 +207,8 @@ impl Begun {
         Self::new(fields_end, e.position())
     }
 
-    /// As [`aligned`](Self::aligned), after `first` zero octets, padding to 4, and `second` zero octets.
+    /// Begins a body like [`aligned`](Self::aligned), after `first` zero octets, padding to 4, and
+    /// `second` zero octets.
     #[inline]
     pub(crate) fn after_zeros(e: &mut Encoder<'_>, first: usize, second: usize) -> Self {
         let from = e.position();

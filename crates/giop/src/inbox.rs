@@ -1,8 +1,9 @@
-//! From octets in any split to whole messages.
+//! Inbox that makes whole messages of octets in any split.
 
+use crate::prelude::*;
 use core::fmt;
 
-use std::sync::Arc;
+use alloc::sync::Arc;
 
 use oxorb_cdr::Gap;
 
@@ -150,7 +151,7 @@ impl Inbox {
         self.buffer
     }
 
-    /// Where to append octets, and at most how many; that much capacity is there.
+    /// Returns the buffer to append octets to, and how many at most; that much capacity is there.
     ///
     /// Offers all the buffer has, at least 4 KiB, when nothing is known about the next message: so a small message needs
     /// one read, and one of up to 256 KiB as well as soon as one of its size has come before. (One read of a whole message
@@ -236,7 +237,8 @@ impl Inbox {
         self.poll_any()
     }
 
-    /// As [`poll`](Self::poll), for messages of all kinds, and for those that are not there yet.
+    /// Announces like [`poll`](Self::poll), messages of all kinds, and those that are not there
+    /// yet.
     #[inline(never)]
     fn poll_any(&mut self) -> Result<Option<Header>, Violation> {
         loop {
@@ -288,7 +290,8 @@ impl Inbox {
         }
     }
 
-    /// As [`poll`](Self::poll), for the usual messages of other protocols than GIOP. `None` says nothing.
+    /// Announces like [`poll`](Self::poll), the usual messages of other protocols than GIOP. `None`
+    /// says nothing.
     #[inline(always)]
     fn poll_other(&mut self) -> Option<Header> {
         let unread = &self.buffer[self.start..];
@@ -303,7 +306,8 @@ impl Inbox {
         Some(header)
     }
 
-    /// As [`poll_other`](Self::poll_other), for messages of all kinds, and for those that are not there yet.
+    /// Announces like [`poll_other`](Self::poll_other), messages of all kinds, and those that are
+    /// not there yet.
     #[inline(never)]
     fn poll_unusual(&mut self) -> Result<Option<Header>, Violation> {
         let (unread, other) = (&self.buffer[self.start..], self.other.as_deref_mut());
@@ -357,7 +361,7 @@ impl Inbox {
         whole.then_some(header)
     }
 
-    /// As [`peek`](Self::peek), the whole message where it is there and can be one.
+    /// Returns the whole message that [`peek`](Self::peek) sees, where it is there and can be one.
     pub fn peek_frame(&mut self) -> Option<Frame<'_>> {
         let header = self.peek()?.ok()?;
         if self.has_gap {
@@ -638,17 +642,17 @@ fn header_at(octets: &[u8], other: Option<&Other>) -> Option<Result<Header, Viol
 #[derive(Clone, Copy, Debug)]
 enum Announced {
     Nothing,
-    /// At `start` of the buffer.
+    /// Message at `start` of the buffer.
     InBuffer(Header),
-    /// In `joined`.
+    /// Message in `joined`.
     Joined(Header),
-    /// At `start` of the buffer, without the octets of `gap`.
+    /// Message at `start` of the buffer, without the octets of `gap`.
     Lent(Header),
 }
 
 /// Octets asked for when nothing is known about the next message.
 const READ_AHEAD: usize = 8 << 10;
-/// When the buffer has less room than this left, it grows.
+/// Room below which the buffer grows.
 const SMALLEST_OFFER: usize = 4 << 10;
 /// Octets a large buffer has more than its first message needs, so that one slightly larger is read at once too.
 const SLACK: usize = 4 << 10;

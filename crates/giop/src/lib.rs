@@ -18,8 +18,17 @@
 //!
 //! What it does not do: no connection state, no retry, no dispatch. Those join bytes with decisions and live in
 //! `oxorb-core`.
+//!
+//! Builds without the standard library, with an allocator: `default-features = false, features = ["spin"]`. Without it
+//! nothing is sent in fragments; those of others are reassembled.
+#![no_std]
 #![forbid(unsafe_code)]
 
+extern crate alloc;
+#[cfg(any(feature = "std", test))]
+extern crate std;
+
+#[cfg(feature = "std")]
 #[doc(hidden)]
 pub mod fuzz;
 
@@ -27,6 +36,7 @@ mod alias_table;
 mod aliases;
 mod control;
 mod forms;
+#[cfg(feature = "std")]
 mod fragments;
 mod frame;
 mod header;
@@ -36,6 +46,7 @@ mod locate;
 mod message_type;
 mod messaging;
 mod order;
+mod prelude;
 mod reply;
 mod request;
 mod session;
@@ -48,6 +59,7 @@ pub use alias_table::{Aliased, Numbered, PreparedTarget};
 pub use aliases::Aliases;
 pub use control::{CancelRequest, cancel_request, close_connection, message_error};
 pub use forms::{BareRequest, ReplyForm};
+#[cfg(feature = "std")]
 pub use fragments::{Fragments, Piece};
 pub use frame::{Frame, Message};
 pub use header::{Begun, Header, finish, finish_at};

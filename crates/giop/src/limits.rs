@@ -1,4 +1,4 @@
-//! How much of our memory a peer may use.
+//! Limits of the memory that a peer may use.
 
 use oxorb_cdr as cdr;
 
@@ -34,7 +34,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Whether a message of `size` octets may be sent, asked before the first octet leaves (pain D-7).
+    /// Whether a message of `size` octets may be sent, asked before the first octet leaves.
     ///
     /// # Errors
     /// [`Violation::Limit`] on our side; its answer is IMP_LIMIT, completed NO.
@@ -58,14 +58,14 @@ impl Limits {
     }
 }
 
-/// What the settings that raise a limit are called, in the ORB's table of settings as in the text of a
+/// Names of the settings that raise a limit, in the ORB's table of settings as in the text of a
 /// [`Violation::Limit`]: an error must name a setting that exists.
 pub mod setting {
-    /// Of [`max_message`](super::Limits::max_message).
+    /// Setting of [`max_message`](super::Limits::max_message).
     pub const MAX_MESSAGE: &str = "MaxMessage";
-    /// Of [`max_partial_messages`](super::Limits::max_partial_messages).
+    /// Setting of [`max_partial_messages`](super::Limits::max_partial_messages).
     pub const MAX_PARTIAL_MESSAGES: &str = "MaxPartialMessages";
-    /// Of [`max_partial_octets`](super::Limits::max_partial_octets).
+    /// Setting of [`max_partial_octets`](super::Limits::max_partial_octets).
     pub const MAX_PARTIAL_OCTETS: &str = "MaxPartialOctets";
 }
 

@@ -72,7 +72,7 @@ impl LocateReply {
 pub struct LocateStatus(pub u32);
 
 impl LocateStatus {
-    /// No such object here.
+    /// The server has no such object.
     pub const UNKNOWN_OBJECT: Self = Self(0);
     /// Requests for it are served here.
     pub const OBJECT_HERE: Self = Self(1);

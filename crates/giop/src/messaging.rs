@@ -1,8 +1,8 @@
 //! The trait of protocols that carry CORBA's messages, and what their messages hold beyond GIOP's.
 
+use alloc::sync::Arc;
 use core::fmt;
 use core::ops::Deref;
-use std::sync::Arc;
 
 use oxorb_cdr::{ByteOrder, Dialect, Encoder};
 use oxorb_object::{ServiceContext, Version};
@@ -172,7 +172,7 @@ pub trait Messaging: fmt::Debug + Send + Sync + 'static {
     fn error(&self) -> Option<Short>;
 }
 
-/// What a messaging asks of a transport, and what its messages cannot carry.
+/// Demands of a messaging on a transport, and what its messages cannot carry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Needs {
     /// Whether messages may only travel over a stream: octets in order, none missing, in any split.
@@ -198,7 +198,7 @@ pub struct Framing {
     pub order_at: Option<u8>,
     /// Offset of the octet that tells the kind.
     pub kind_at: u8,
-    /// What that octet is in a Request, an even number; in a Reply it is one more.
+    /// Value of that octet in a Request, an even number; in a Reply it is one more.
     pub request: u8,
     /// Offset of the size, an unsigned long: 4 at most.
     pub size_at: u8,
@@ -221,7 +221,8 @@ pub struct AliasAt {
     pub bare: BareRequest,
 }
 
-/// How to understand the messages of a connection that does not speak GIOP: their messaging, and what a message refers to.
+/// Context of the messages of a connection that does not speak GIOP: their messaging, and what a
+/// message refers to.
 #[derive(Debug)]
 pub struct FrameContext {
     messaging: &'static dyn Messaging,

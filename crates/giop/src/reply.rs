@@ -13,9 +13,9 @@ use crate::{Begun, Frame, Header, MessageType, Violation, finish, header};
 pub struct Reply<'a> {
     /// The request it answers.
     pub id: u32,
-    /// What happened, and so what the body holds.
+    /// Outcome, which decides what the body holds.
     pub status: ReplyStatus,
-    /// What else travelled with it.
+    /// Service contexts.
     pub contexts: ServiceContexts<'a>,
     /// Offset of the body in [`Frame::bytes`]; equal to its length when there is none.
     pub body: usize,
@@ -37,7 +37,8 @@ impl<'a> Reply<'a> {
         }
     }
 
-    /// What nearly every reply is: GIOP 1.2 without service contexts, all of its numbers at fixed places.
+    /// Reads the form that nearly every reply has: GIOP 1.2 without service contexts, all of its
+    /// numbers at fixed places.
     #[inline]
     fn parse_common(frame: &Frame<'a>) -> Option<Self> {
         let Header {
@@ -91,12 +92,12 @@ impl<'a> Reply<'a> {
     }
 }
 
-/// Where things are in a GIOP 1.2 Reply without service contexts.
+/// Offsets in a GIOP 1.2 Reply without service contexts.
 const STATUS_AT: usize = Header::LEN + 4;
 const CONTEXTS_AT: usize = STATUS_AT + 4;
 const BODY_AT: usize = CONTEXTS_AT + 4;
 
-/// How a request ended, as on the wire; unknown values survive.
+/// Outcome of a request, as on the wire; unknown values survive.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ReplyStatus(pub u32);
 

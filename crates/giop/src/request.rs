@@ -20,7 +20,7 @@ pub struct Request<'a> {
     pub target: Target<'a>,
     /// The operation, as in IDL; `_get_x` and `_set_x` for attributes.
     pub operation: &'a str,
-    /// What else travelled with it.
+    /// Service contexts.
     pub contexts: ServiceContexts<'a>,
     /// Whether its message has fields for priority or time limit that say something, which [`Frame::terms`] reads.
     pub has_terms: bool,
@@ -62,9 +62,10 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// What nearly every request is: GIOP 1.2, addressed by key, without service contexts. All its numbers lie at places
-    /// that are easily computed, so this takes a third of the time of [`parse_1_2`](Self::parse_1_2), which reads the
-    /// others and knows what is wrong when something is.
+    /// Reads the form that nearly every request has: GIOP 1.2, addressed by key, without service
+    /// contexts. All its numbers lie at places that are easily computed, so this takes a third of
+    /// the time of [`parse_1_2`](Self::parse_1_2), which reads the others and knows what is wrong
+    /// when something is.
     #[inline(always)]
     fn parse_common(frame: &Frame<'a>) -> Option<Self> {
         let (bytes, order) = (frame.bytes, frame.header.order);
@@ -133,8 +134,9 @@ impl<'a> Request<'a> {
         })
     }
 
-    /// Who calls, as the client says: `requesting_principal` of GIOP 1.0 and 1.1. `None` for GIOP 1.2, which has none,
-    /// and for a frame that is no such Request. Reads the header fields anew; allocates nothing.
+    /// Returns the caller that the client names: `requesting_principal` of GIOP 1.0 and 1.1. `None`
+    /// for GIOP 1.2, which has none, and for a frame that is no such Request. Reads the header
+    /// fields anew; allocates nothing.
     ///
     /// ```
     /// # use oxorb_giop::{Frame, Request};
@@ -207,10 +209,10 @@ const fn aligned(length: usize) -> usize {
 pub enum Response {
     /// None: oneway with SYNC_NONE or SYNC_WITH_TRANSPORT.
     None,
-    /// As soon as the server has accepted it: oneway with SYNC_WITH_SERVER. GIOP 1.2; earlier versions send it as
-    /// `WithTarget`, which promises more.
+    /// Answer as soon as the server has accepted the request: oneway with SYNC_WITH_SERVER. GIOP
+    /// 1.2; earlier versions send it as `WithTarget`, which promises more.
     WithServer,
-    /// When the operation is done: two-way, or oneway with SYNC_WITH_TARGET.
+    /// Answer when the operation is done: two-way, or oneway with SYNC_WITH_TARGET.
     WithTarget,
 }
 
@@ -380,8 +382,10 @@ const KEY_AT: usize = TARGET_AT + 8;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::prelude::*;
     use oxorb_cdr::{ByteOrder, Dialect};
     use proptest::prelude::*;
+    use std::format;
 
     proptest! {
         /// The two ways of reading a request agree, whatever the octets are.

@@ -1,4 +1,4 @@
-//! What one connection remembers from message to message: sessions without I/O.
+//! Sessions without I/O: what a connection remembers from message to message.
 //!
 //! Each direction has its own: [`Outgoing`] belongs to the side that sends requests, [`Incoming`] to the side that serves
 //! them. A connection that carries requests both ways has both on each side.
@@ -103,7 +103,8 @@ impl RequestIds {
 }
 
 impl Told {
-    /// Nothing told yet. Wide characters go as UTF-16 to a server that published nothing about them.
+    /// State before anything was told. Wide characters go as UTF-16 to a server that published
+    /// nothing about them.
     pub const NOTHING: Self = Self {
         code_sets: None,
         agreed: Dialect::GIOP_1_2,

@@ -1,9 +1,9 @@
-//! Which object a Request or LocateRequest is for.
+//! Target of a Request or LocateRequest.
 
 use core::fmt;
 
 use oxorb_cdr::{ByteOrder, Decode, Decoder, Dialect, Encoder};
-use oxorb_object::{Ior, Malformed, profile_tag, write_octets};
+use oxorb_object::{Ior, Malformed, UipmcProfile, profile_tag, write_octets};
 
 use crate::{Misbehaviour, Violation};
 
@@ -144,34 +144,39 @@ impl TargetAddress<'_> {
     }
 }
 
-/// How a target is addressed: the discriminant of TargetAddress and the body of NEEDS_ADDRESSING_MODE.
+/// Addressing of a target: the discriminant of TargetAddress and the body of NEEDS_ADDRESSING_MODE.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct AddressingDisposition(pub i16);
 
 impl AddressingDisposition {
-    /// By object key.
+    /// Addressing by object key.
     pub const KEY: Self = Self(0);
-    /// By profile.
+    /// Addressing by profile.
     pub const PROFILE: Self = Self(1);
-    /// By reference.
+    /// Addressing by reference.
     pub const REFERENCE: Self = Self(2);
 }
 
 /// A profile inside a received message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ProfileView<'a> {
-    /// Which protocol the profile is for, see [`profile_tag`].
+    /// Tag of the profile's protocol, see [`profile_tag`].
     pub tag: u32,
-    /// Its octets, usually an encapsulation.
+    /// Octets of the profile, usually an encapsulation.
     pub data: &'a [u8],
 }
 
 impl<'a> ProfileView<'a> {
-    /// The object key of an IIOP profile. Allocates nothing.
+    /// The object key of an IIOP profile; of one of multicasts (UIPMC), which has none, the octets of its TAG_GROUP. Allocates
+    /// nothing.
     ///
     /// # Errors
     /// Another protocol's profile, or a malformed one.
     pub fn object_key(&self) -> Result<&'a [u8], Violation> {
+        if self.tag == profile_tag::UIPMC {
+            let group = UipmcProfile::find_group(self.data)?;
+            return group.ok_or_else(|| Malformed::NoObjectKey { tag: self.tag }.into());
+        }
         if self.tag != profile_tag::INTERNET_IOP {
             return Err(Malformed::NoObjectKey { tag: self.tag }.into());
         }
@@ -207,7 +212,7 @@ pub struct IorView<'a> {
 }
 
 impl<'a> IorView<'a> {
-    /// One of its profiles. Walks the earlier ones.
+    /// Returns a profile of the reference. Walks the earlier ones.
     ///
     /// # Errors
     /// [`Misbehaviour::ProfileIndex`] when there is no such profile.
@@ -225,7 +230,7 @@ impl<'a> IorView<'a> {
         ProfileView::read(&mut d)
     }
 
-    /// How many profiles it has.
+    /// Returns the number of profiles.
     pub fn profiles(&self) -> u32 {
         self.profiles
     }

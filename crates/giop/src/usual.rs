@@ -95,9 +95,9 @@ impl Form {
 #[derive(Clone, Copy, Debug)]
 pub struct Head {
     octets: [u8; Self::MOST],
-    /// Where the header fields end.
+    /// End of the header fields.
     fields_end: u8,
-    /// Where the arguments start.
+    /// Start of the arguments.
     body: u8,
 }
 
@@ -151,6 +151,7 @@ const SHORT: usize = 16;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::prelude::*;
     use crate::{Frame, Reply, ReplyStatus, RequestHeader, Response, TargetAddress, Wire};
     use oxorb_cdr::Dialect;
     use oxorb_object::ServiceContext;
@@ -167,7 +168,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is read by the form is read so by the general way.
+        /// Checks that the general way reads every header that the form reads, with the same
+        /// result.
         #[test]
         fn a_usual_reply_is_what_the_general_way_reads(
             id in 0..3u32,

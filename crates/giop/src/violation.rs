@@ -1,4 +1,4 @@
-//! What can be wrong with octets from a peer, sorted by blame, and the answer each deserves.
+//! Violations of the protocol by octets from a peer, sorted by blame, and the answer each deserves.
 
 use core::fmt;
 
@@ -16,7 +16,7 @@ use crate::MessageType;
 pub enum Violation {
     /// A message ended before something it must contain.
     Truncated {
-        /// What was being read.
+        /// Name of the item that was being read.
         what: &'static str,
         /// Octets it needs.
         needed: usize,
@@ -27,15 +27,15 @@ pub enum Violation {
     Peer(Misbehaviour),
     /// Something is larger than configuration or the protocol allows.
     Limit {
-        /// What is too large.
+        /// Name of the item that is too large.
         what: &'static str,
-        /// Its size; octets for messages, a count for things.
+        /// Size of the item; octets for messages, a count for things.
         size: u64,
         /// The largest size allowed.
         limit: u64,
         /// The setting to change, or `fixed` when the protocol or the program sets it.
         setting: &'static str,
-        /// Whose side the limit protects.
+        /// Side that the limit protects.
         side: Side,
     },
     /// Legal somewhere, but not spoken here.
@@ -44,7 +44,7 @@ pub enum Violation {
     Malformed(Malformed),
 }
 
-/// Which direction a [`Violation::Limit`] stopped.
+/// Direction that a [`Violation::Limit`] stopped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Side {
     /// The peer sent too much.
@@ -79,7 +79,7 @@ pub enum Misbehaviour {
     Undefined {
         /// The protocol.
         protocol: &'static str,
-        /// What has the value.
+        /// Name of the item that has the value.
         what: &'static str,
         /// The value.
         value: u32,
@@ -97,7 +97,7 @@ pub enum Misbehaviour {
     NotFragmentable {
         /// The message's kind.
         kind: MessageType,
-        /// Its version.
+        /// Version of the message.
         version: Version,
     },
     /// A Fragment that continues nothing.
@@ -124,9 +124,9 @@ pub enum Misbehaviour {
     },
     /// A message of another kind than the one asked for.
     Kind {
-        /// What was to be read.
+        /// Kind of message that was to be read.
         expected: MessageType,
-        /// What it is.
+        /// Kind of message that was found.
         found: MessageType,
     },
     /// An operation name that is empty, not terminated, or not text.
@@ -154,7 +154,7 @@ pub enum Unsupported {
     Compression,
 }
 
-/// What to do on the wire because of a [`Violation`].
+/// Answer on the wire to a [`Violation`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Answer {
     /// Send MessageError, then close: the peer's framing or header cannot be trusted.

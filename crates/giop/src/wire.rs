@@ -1,4 +1,4 @@
-//! How the messages of one connection are written.
+//! Writers of the messages of a connection.
 
 use oxorb_cdr::{ByteOrder, Dialect, Encoder};
 use oxorb_object::{ServiceContext, SystemException, Version};
@@ -33,7 +33,7 @@ use crate::{
 pub enum Wire {
     /// GIOP of this version.
     Giop(Version),
-    /// Another protocol.
+    /// A protocol other than GIOP.
     Other(&'static dyn Messaging),
 }
 

@@ -9,13 +9,13 @@ use crate::model::{Basic, Direction, InterfaceKind, ValueKind};
 use crate::source::Span;
 use std::rc::Rc;
 
-/// One file with all it includes.
+/// File with all it includes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tree {
     pub(crate) items: Vec<Item>,
 }
 
-/// What may stand where a definition may stand.
+/// Item where a definition may stand.
 #[derive(Debug, Clone)]
 pub(crate) enum Item {
     Definition(Definition),
@@ -29,7 +29,7 @@ pub(crate) enum Item {
 /// A name where it is declared or used.
 #[derive(Debug, Clone)]
 pub(crate) struct Ident {
-    /// Without the underscore that escapes it.
+    /// Name without the underscore that escapes it.
     pub(crate) name: Box<str>,
     pub(crate) span: Span,
 }
@@ -38,7 +38,7 @@ pub(crate) struct Ident {
 #[derive(Debug, Clone)]
 pub(crate) struct ScopedName {
     pub(crate) absolute: bool,
-    /// At least one.
+    /// Parts, at least one.
     pub(crate) parts: Vec<Ident>,
 }
 
@@ -49,7 +49,7 @@ impl ScopedName {
         first.to(last)
     }
 
-    /// As written, without white space.
+    /// Returns the name as written, without white space.
     pub(crate) fn text(&self) -> String {
         let parts: Vec<&str> = self.parts.iter().map(|part| &*part.name).collect();
         format!(
@@ -60,14 +60,14 @@ impl ScopedName {
     }
 }
 
-/// One definition or declaration.
+/// Definition or declaration.
 #[derive(Debug, Clone)]
 pub(crate) struct Definition {
     pub(crate) notes: Notes,
     pub(crate) kind: DefinitionKind,
 }
 
-/// What stands before a declaration without being part of it.
+/// Notes before a declaration that are not part of it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Notes {
     /// The comment.
@@ -91,7 +91,7 @@ impl Notes {
 #[derive(Debug, Clone)]
 pub(crate) struct Annotation {
     pub(crate) name: ScopedName,
-    /// From the `@` to the end of the name.
+    /// Span from the `@` to the end of the name.
     pub(crate) span: Span,
     pub(crate) params: Vec<(Option<Ident>, Expr)>,
 }
@@ -132,13 +132,13 @@ pub(crate) enum DefinitionKind {
         name: Ident,
         ty: TypeSpec,
     },
-    /// Of a valuetype.
+    /// State member of a valuetype.
     State {
         public: bool,
         ty: TypeSpec,
         declarators: Vec<Declarator>,
     },
-    /// Of a valuetype or home.
+    /// Factory of a valuetype or home.
     Factory(Factory),
     BitMask {
         name: Ident,
@@ -152,7 +152,7 @@ pub(crate) enum DefinitionKind {
         body: Vec<Item>,
     },
     ForwardPortType(Ident),
-    /// Of a component, connector or port type.
+    /// Port of a component, connector or port type.
     Port(Port),
     Home(Home),
     TypeId {
@@ -210,7 +210,7 @@ pub(crate) struct BitSet {
     pub(crate) fields: Vec<BitField>,
 }
 
-/// One `bitfield` and the names it declares; none is padding.
+/// Declaration `bitfield` and the names it declares; none is padding.
 #[derive(Debug, Clone)]
 pub(crate) struct BitField {
     pub(crate) notes: Notes,
@@ -298,7 +298,7 @@ pub(crate) enum TemplateParamKind {
     Union,
     Exception,
     Enum,
-    /// Of an earlier parameter.
+    /// Sequence of an earlier parameter.
     Sequence(Ident),
     Const(TypeSpec),
 }
@@ -349,7 +349,7 @@ pub(crate) enum Constructed {
 #[derive(Debug, Clone)]
 pub(crate) struct Struct {
     pub(crate) name: Ident,
-    /// One at most is allowed, and none for an exception.
+    /// Bases; one at most is allowed, and none for an exception.
     pub(crate) bases: Vec<ScopedName>,
     pub(crate) members: Vec<Member>,
     pub(crate) asides: Asides,
@@ -361,7 +361,7 @@ pub(crate) struct Struct {
 pub(crate) struct Asides(pub(crate) Vec<(usize, Item)>);
 
 impl Asides {
-    /// Those that stand right behind so many members.
+    /// Returns the items that stand right behind so many members.
     pub(crate) fn behind(&self, members: usize) -> impl Iterator<Item = &Item> {
         let first = self.0.partition_point(|(at, _)| *at < members);
         let rest = self.0[first..].iter();
@@ -436,7 +436,7 @@ pub(crate) struct Operation {
 pub(crate) struct Param {
     pub(crate) notes: Notes,
     pub(crate) direction: Direction,
-    /// Of the word `in`, `out` or `inout`.
+    /// Span of the word `in`, `out` or `inout`.
     pub(crate) direction_span: Span,
     pub(crate) ty: TypeSpec,
     pub(crate) name: Ident,
@@ -521,7 +521,7 @@ pub(crate) enum Binary {
 }
 
 impl Binary {
-    /// As written.
+    /// Returns the operator as written.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Binary::Or => "|",

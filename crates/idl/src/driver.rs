@@ -1,4 +1,4 @@
-//! From paths to a model: what the command and build scripts call.
+//! Driver: from paths to a model, for the command and for build scripts.
 
 use crate::Options;
 use crate::diagnostic::{Code, Diagnostics, Problem, render_json, render_text};
@@ -30,7 +30,7 @@ pub fn compile<P: AsRef<Path>>(paths: &[P], options: &Options) -> Result<Compile
     compile_from(SourceMap::default(), paths, options)
 }
 
-/// Like [`compile`], with files from any [`Loader`](crate::source::Loader).
+/// Compiles as [`compile`] does, with files from any [`Loader`](crate::source::Loader).
 ///
 /// # Errors
 /// As [`compile`].
@@ -69,34 +69,34 @@ pub fn compile_from<P: AsRef<Path>>(
 /// Text without an error.
 #[derive(Debug)]
 pub struct Compiled {
-    /// What it means.
+    /// Model of the text.
     pub model: Model,
-    /// Its sources, and warnings.
+    /// Sources of the model, and warnings.
     pub report: Report,
 }
 
 /// Text with errors.
 pub struct Failed {
-    /// What is wrong; at least one error.
+    /// Errors; at least one.
     pub report: Report,
 }
 
-/// What a run has to say, and the sources it speaks of.
+/// Report of a run, and the sources it speaks of.
 #[derive(Debug)]
 pub struct Report {
     /// All files that were read.
     pub sources: Box<SourceMap>,
-    /// In reading order.
+    /// Diagnostics in reading order.
     pub diagnostics: Diagnostics,
 }
 
 impl Report {
-    /// For people, with the lines in question; see [`render_text`].
+    /// Returns the report for people, with the lines in question; see [`render_text`].
     pub fn text(&self, colour: bool) -> String {
         render_text(&self.diagnostics, &self.sources, colour)
     }
 
-    /// For tools; see [`render_json`].
+    /// Returns the report for tools; see [`render_json`].
     pub fn json(&self) -> String {
         render_json(&self.diagnostics, &self.sources)
     }

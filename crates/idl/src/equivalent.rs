@@ -42,7 +42,7 @@ pub fn hash(model: &Model) -> u64 {
         })
 }
 
-/// The same as a model: without components, connectors, homes and port types.
+/// Returns the equivalent IDL as a model: without components, connectors, homes and port types.
 /// Event types are valuetypes that [are events](crate::model::ValueType::event).
 ///
 /// `options` are those that the model was made with; `Components.idl` is the
@@ -82,7 +82,7 @@ pub fn compile(model: &Model, options: &Options) -> Result<Model, Failed> {
     Ok(equivalent)
 }
 
-/// One text in memory that includes files from disk.
+/// Text in memory that includes files from disk.
 struct Text(Vec<u8>);
 
 impl Text {

@@ -38,7 +38,7 @@ fn views(model: &Model) {
     assert_eq!(diff(model, model), []);
 }
 
-/// What was formatted once stays as it is.
+/// Checks that text which was formatted once stays as it is.
 fn style(text: &str) {
     let options = format::Options::default();
     if let Ok(formatted) = format::format(text, &options) {

@@ -1,5 +1,5 @@
-//! What interfaces imply for asynchronous calls with callbacks (AMI; CORBA 3.3 part 1, 17.8): reply handlers and `sendc_`
-//! operations.
+//! Implied IDL of interfaces for asynchronous calls with callbacks (AMI; CORBA 3.3 part 1, 17.8):
+//! reply handlers and `sendc_` operations.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -128,7 +128,8 @@ impl Names {
     }
 }
 
-/// What a handler is told about each call: of an operation once, of an attribute for getting and setting.
+/// Returns the operations by which a handler is told about each call: of an operation once, of an
+/// attribute for getting and setting.
 fn answers(of: &Interface, holder: DefId) -> Vec<Export> {
     let mut all = Vec::new();
     for export in &of.exports {
@@ -215,7 +216,7 @@ fn returned(ty: &Type, marks: &[Annotation]) -> Param {
     }
 }
 
-/// What a handler has of a parameter that came back.
+/// Returns the handler's parameter for one that came back.
 fn told(of: &Param) -> Param {
     Param {
         annotations: in_place(&of.annotations),
@@ -223,7 +224,8 @@ fn told(of: &Param) -> Param {
     }
 }
 
-/// Those of the annotations that say how octets are passed: a handler has them as whoever waits for the answer does.
+/// Returns the annotations that say how octets are passed: a handler has them as whoever waits for
+/// the answer does.
 fn in_place(annotations: &[Annotation]) -> Vec<Annotation> {
     let marks = annotations.iter();
     marks

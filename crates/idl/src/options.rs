@@ -1,20 +1,20 @@
-//! What a caller may choose.
+//! Options of the front end.
 
 use std::path::PathBuf;
 
-/// How to read a source.
+/// Options of reading a source.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Options {
     /// Folders where `#include` looks, in order (`-I`).
     pub include_dirs: Vec<PathBuf>,
     /// Macros defined beforehand: `NAME`, `NAME=VALUE` or `NAME(x)=VALUE` (`-D`).
     pub defines: Vec<String>,
-    /// Which departures from the specification pass as warnings.
+    /// Departures from the specification that pass as warnings.
     pub lenient: Lenient,
     /// Whether files that OxORB brings along, `<orb.idl>` and `<Components.idl>`, are left out, so that only those in
     /// [`include_dirs`](Self::include_dirs) are found.
     pub no_builtins: bool,
-    /// What one source may cost.
+    /// Limits of what one source may cost.
     pub limits: Limits,
 }
 
@@ -39,7 +39,7 @@ pub struct Lenient {
 }
 
 impl Lenient {
-    /// What [`allow`](Self::allow) understands: the names of the fields.
+    /// Names that [`allow`](Self::allow) understands: those of the fields.
     pub const NAMES: [&'static str; 6] = [
         "unquoted_prefix",
         "parameter_named_like_type",
@@ -76,15 +76,15 @@ impl Lenient {
 /// an error that names it. Real IDL stays far below all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// How deep `#include` nests (200).
+    /// Most levels of nested `#include` (200).
     pub include_depth: usize,
-    /// How many files are included, repeated ones counted again (16,384).
+    /// Most files that are included, repeated ones counted again (16,384).
     pub includes: usize,
-    /// How many octets of source are read, repeated includes counted again (64 MiB).
+    /// Most octets of source that are read, repeated includes counted again (64 MiB).
     pub source_octets: usize,
-    /// How many octets of text macros produce, each token counted with 16 more (16 MiB).
+    /// Most octets of text that macros produce, each token counted with 16 more (16 MiB).
     pub macro_octets: usize,
-    /// How many diagnostics are kept (100).
+    /// Most diagnostics that are kept (100).
     pub diagnostics: usize,
 }
 

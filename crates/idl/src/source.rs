@@ -8,17 +8,17 @@ use std::{fmt, io};
 /// A stretch of one source file, in octets of its decoded (UTF-8) text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Span {
-    /// Which file of the [`SourceMap`].
+    /// File of the [`SourceMap`].
     pub file: FileId,
     /// First octet.
     pub start: u32,
-    /// One past the last octet.
+    /// Octet behind the last one.
     pub end: u32,
 }
 
 impl Span {
-    /// From the start of `self` to the end of `other`; `self` alone when the
-    /// two stand in different files.
+    /// Returns the span from the start of `self` to the end of `other`; `self` alone when the two
+    /// stand in different files.
     pub fn to(self, other: Span) -> Span {
         if self.file != other.file {
             return self;
@@ -42,7 +42,7 @@ impl Span {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, PartialOrd, Ord)]
 pub struct FileId(pub(crate) u32);
 
-/// Where source files come from; tests keep them in memory ([`Memory`]).
+/// Source of files; tests keep them in memory ([`Memory`]).
 pub trait Loader: Send + Sync {
     /// The octets of a file.
     ///
@@ -56,8 +56,8 @@ pub trait Loader: Send + Sync {
         self.load(path).is_ok()
     }
 
-    /// One path for all paths that lead to the same file. By default only
-    /// `.` is left out.
+    /// Returns a single path for all paths that lead to the same file. By default only `.` is left
+    /// out.
     fn identity(&self, path: &Path) -> PathBuf {
         path.components()
             .filter(|part| *part != Component::CurDir)
@@ -106,7 +106,7 @@ pub struct SourceMap {
     files: Vec<File>,
     /// The first reading of each file, by identity.
     first: HashMap<PathBuf, FileId>,
-    /// Where macros were used, and where the macro is defined.
+    /// Places where macros were used, and where each macro is defined.
     expansions: HashMap<Span, Span>,
 }
 
@@ -119,11 +119,11 @@ struct File {
     included_at: Option<Span>,
     /// Offsets where lines start; made when first asked for.
     lines: OnceLock<Box<[u32]>>,
-    /// By `start`; the first one starts at 0.
+    /// Segments by `start`; the first one starts at 0.
     segments: Vec<Segment>,
 }
 
-/// From here on, lines are called otherwise (`#line`).
+/// Segment from which on lines are called otherwise (`#line`).
 struct Segment {
     start: u32,
     name: Arc<str>,
@@ -135,9 +135,9 @@ struct Segment {
 pub struct Location {
     /// File name, as given or as `#line` says.
     pub file: Arc<str>,
-    /// From 1, as `#line` says.
+    /// Line from 1, as `#line` says.
     pub line: u32,
-    /// From 1, in characters.
+    /// Column from 1, in characters.
     pub column: u32,
 }
 
@@ -269,7 +269,7 @@ impl SourceMap {
         paths
     }
 
-    /// What stands for a path when files are compared.
+    /// Returns the path that stands for this one when files are compared.
     pub(crate) fn identity(&self, path: &Path) -> PathBuf {
         self.loader.identity(path)
     }
@@ -280,7 +280,7 @@ impl SourceMap {
         self.expansions.entry(place).or_insert(defined);
     }
 
-    /// Where the macro is defined that gave what stands at `place`.
+    /// Returns where the macro is defined that gave what stands at `place`.
     pub(crate) fn expanded_from(&self, place: Span) -> Option<Span> {
         self.expansions.get(&place).copied()
     }
@@ -380,7 +380,7 @@ impl File {
         })
     }
 
-    /// Which line an offset is in, from 0.
+    /// Returns the line of an offset, from 0.
     fn line_index(&self, offset: u32) -> usize {
         self.lines().partition_point(|start| *start <= offset) - 1
     }

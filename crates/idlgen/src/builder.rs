@@ -1,4 +1,4 @@
-//! From IDL files to Rust files: what build scripts and the command call.
+//! Compilation of IDL files to Rust files, for build scripts and the command.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -13,6 +13,7 @@ use crate::extra::Extra;
 use crate::marshalling::{Choice, unknown};
 use crate::plan::declared;
 use crate::reach::reachable;
+use crate::rt_infos;
 use crate::rust::{Unmapped, generate};
 use crate::{Files, Marshalling, OperationLookup};
 
@@ -35,7 +36,7 @@ pub fn compile<P: Into<PathBuf>>(files: impl IntoIterator<Item = P>) -> Result<(
     Builder::new().files(files).compile()
 }
 
-/// What to compile, and how.
+/// Compiler of IDL files, with its options.
 ///
 /// ```no_run
 /// # fn main() -> Result<(), oxorb_idlgen::Error> {
@@ -57,6 +58,7 @@ pub struct Builder {
     mutating: Vec<String>,
     extra: Extra,
     operation_lookup: OperationLookup,
+    rt_infos: bool,
     executors: bool,
 }
 
@@ -67,7 +69,7 @@ pub struct Generated {
     pub files: Files,
     /// Every IDL file that was read.
     pub sources: Vec<PathBuf>,
-    /// What the front end has to say about each compilation: warnings.
+    /// Warnings of the front end about each compilation.
     pub reports: Vec<Report>,
 }
 
@@ -96,13 +98,14 @@ impl Default for Builder {
             mutating: Vec::new(),
             extra: Extra::default(),
             operation_lookup: OperationLookup::default(),
+            rt_infos: false,
             executors: false,
         }
     }
 }
 
 impl Builder {
-    /// Nothing to compile yet, no include folders.
+    /// Makes a compiler with no files to compile and no include folders.
     pub fn new() -> Self {
         Self::default()
     }
@@ -135,7 +138,7 @@ impl Builder {
         self
     }
 
-    /// Which departures from the specification pass as warnings; none by default.
+    /// Lets departures from the specification pass as warnings; none by default.
     #[must_use]
     pub fn lenient(mut self, lenient: Lenient) -> Self {
         self.options.lenient = lenient;
@@ -149,7 +152,7 @@ impl Builder {
         self
     }
 
-    /// Where the Rust files go; `OUT_DIR` of the build script by default.
+    /// Sets the folder of the Rust files; `OUT_DIR` of the build script by default.
     #[must_use]
     pub fn out_dir(mut self, folder: impl Into<PathBuf>) -> Self {
         self.out_dir = Some(folder.into());
@@ -172,7 +175,7 @@ impl Builder {
         self
     }
 
-    /// How values and calls are marshalled: by compiled code if nothing is said.
+    /// Chooses how values and calls are marshalled: by compiled code if nothing is said.
     ///
     /// Both kinds write the same octets and refuse the same ones, and can be mixed at will; interpreted code is smaller
     /// and slower, as `docs/marshalling.md` of the repository shows with numbers. `@interpreted` and `@interpreted(FALSE)`
@@ -200,7 +203,7 @@ impl Builder {
         self
     }
 
-    /// Also makes a trait for servants that answer later, from any thread (AMH), for the interface of this name, such as
+    /// Makes a further trait, for servants that answer later, from any thread (AMH), for the interface of this name, such as
     /// `bank::Account`, or all interfaces in the module of this name; `@amh` in the IDL does the same. See
     /// `docs/asynchronous.md` of the repository.
     #[must_use]
@@ -209,7 +212,25 @@ impl Builder {
         self
     }
 
-    /// Also makes reply handlers and `sendc_` methods for asynchronous calls with callbacks (AMI), for the interface of
+    /// Makes a further trait, for servants that belong to one thread, and need be neither `Send` nor `Sync`, for the interface
+    /// of this name, such as `bank::Account`, or all interfaces in the module of this name; `@confined` in the IDL does the
+    /// same. See `docs/mapping.md` of the repository.
+    #[must_use]
+    pub fn confined(mut self, scoped_name: impl Into<String>) -> Self {
+        self.extra.confined.push(scoped_name.into());
+        self
+    }
+
+    /// Lets the compiler inline the stubs of the interface of this name, or of all interfaces in the module of this name,
+    /// in other crates; `@inlined` in the IDL does the same. Without, each stub exists once, in the crate that includes the
+    /// generated code. See `docs/mapping.md` of the repository for what it costs and saves.
+    #[must_use]
+    pub fn inline_stubs(mut self, scoped_name: impl Into<String>) -> Self {
+        self.extra.inlined.push(scoped_name.into());
+        self
+    }
+
+    /// Makes reply handlers and `sendc_` methods for asynchronous calls with callbacks (AMI), for the interface of
     /// this name or all in the module of this name; `@ami` in the IDL does the same. See `docs/asynchronous.md` of the
     /// repository.
     #[must_use]
@@ -227,7 +248,7 @@ impl Builder {
         self
     }
 
-    /// Also makes traits for the executors of components and homes, and what joins them to a container; the crate needs
+    /// Makes traits for the executors of components and homes, and what joins them to a container; the crate needs
     /// the feature `components` of `oxorb`. Otherwise only what clients see is made.
     /// See `docs/components.md` of the repository.
     #[must_use]
@@ -236,10 +257,26 @@ impl Builder {
         self
     }
 
-    /// How skeletons find operations by name; by a perfect hash by default.
+    /// Chooses how skeletons find operations by name; by a perfect hash by default.
     #[must_use]
     pub fn operation_lookup(mut self, lookup: OperationLookup) -> Self {
         self.operation_lookup = lookup;
+        self
+    }
+
+    /// Makes the table `rt_infos::RT_INFOS` of what `@rt(...)` says of the operations of the main files, for
+    /// `oxorb_sched::annotation::declare`. Without it, which is the default, nothing of `@rt` gets into a program: a build
+    /// script that asks a feature makes a program that has RT_Infos for configuration runs alone.
+    ///
+    /// ```no_run
+    /// # fn main() -> Result<(), oxorb_idlgen::Error> {
+    /// let configuration = std::env::var_os("CARGO_FEATURE_CONFIGURATION").is_some();
+    /// oxorb_idlgen::Builder::new().file("nav.idl").rt_infos(configuration).compile()
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn rt_infos(mut self, wanted: bool) -> Self {
+        self.rt_infos = wanted;
         self
     }
 
@@ -312,7 +349,7 @@ impl Builder {
         Ok(())
     }
 
-    /// One translation unit.
+    /// Compiles a translation unit.
     fn unit(&self, files: &[PathBuf], target: &Path, out: &mut Generated) -> Result<(), Error> {
         let mut compiled = oxorb_idl::compile(files, &self.options)?;
         let mut mark = |name: &str| compiled.model.mark_mutating(name);
@@ -408,7 +445,7 @@ impl Builder {
             names.join(", ")
         );
         let name = target.file_stem().unwrap_or_default().to_string_lossy();
-        generate(
+        let mut text = generate(
             model,
             &name,
             &self.runtime,
@@ -416,7 +453,11 @@ impl Builder {
             self.operation_lookup,
             extra,
             &header,
-        )
+        )?;
+        if self.rt_infos {
+            text.push_str(&rt_infos::table(model));
+        }
+        Ok(text)
     }
 
     fn folder(&self) -> Result<PathBuf, Error> {
@@ -445,7 +486,7 @@ fn has_components(model: &Model) -> bool {
     })
 }
 
-/// What becomes the interfaces that are equivalent to it at most.
+/// Returns the components, homes and connectors that become at most the interfaces equivalent to them.
 fn clients_only(
     model: &Model,
     equivalent: bool,

@@ -1,4 +1,4 @@
-//! Which interfaces get more than stubs and skeletons.
+//! Interfaces that get more than stubs and skeletons.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -9,16 +9,20 @@ use oxorb_idl::model::{
 use crate::executors::Executors;
 use crate::reach::reachable;
 
-/// What was asked for outside of the IDL: scoped names of interfaces, or of modules for all in them.
+/// Requests from outside of the IDL: scoped names of interfaces, or of modules for all in them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Extra {
     /// Servants that answer later (AMH).
     pub(crate) amh: Vec<String>,
     /// Reply handlers (AMI).
     pub(crate) ami: Vec<String>,
+    /// Servants that belong to one thread.
+    pub(crate) confined: Vec<String>,
+    /// Stubs that may be inlined.
+    pub(crate) inlined: Vec<String>,
     /// Oneways whose servants return a result; the names may be those of operations.
     pub(crate) fallible_oneways: Vec<String>,
-    /// What executors are made of, where they are wanted.
+    /// Definitions with executors, where those are wanted.
     pub(crate) executors: Option<Executors>,
 }
 
@@ -26,7 +30,13 @@ impl Extra {
     /// A name that was asked for and that the model does not have.
     pub(crate) fn unknown(&self, model: &Model) -> Option<&str> {
         let known = |name: &str| model.defs().any(|def| def.scoped_name == name);
-        let mut names = self.amh.iter().chain(&self.ami).map(String::as_str);
+        let names = self
+            .amh
+            .iter()
+            .chain(&self.ami)
+            .chain(&self.confined)
+            .chain(&self.inlined);
+        let mut names = names.map(String::as_str);
         names.find(|name| !known(name))
     }
 
@@ -59,6 +69,8 @@ impl Extra {
         Extra {
             amh: named(wanted(model, &reach, "amh", &self.amh)),
             ami: named(wanted(model, &reach, "ami", &self.ami)),
+            inlined: named(wanted(model, &reach, "inlined", &self.inlined)),
+            confined: named(wanted(model, &reach, "confined", &self.confined)),
             fallible_oneways: oneways
                 .map(|(id, name)| format!("{}::{name}", model.def(id).scoped_name))
                 .collect(),
@@ -133,7 +145,7 @@ fn is_called(interface: &Interface) -> bool {
     interface.kind != InterfaceKind::Local
 }
 
-/// What is said of a definition or of the nearest scope around it.
+/// Returns what is said of a definition or of the nearest scope around it.
 pub(crate) fn said_of(
     model: &Model,
     id: DefId,

@@ -13,23 +13,23 @@ pub struct Files {
 /// A file on disk that differs from what would be generated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stale {
-    /// Which one.
+    /// Path of the file.
     pub path: PathBuf,
-    /// How.
+    /// Way in which it is out of date.
     pub state: StaleState,
 }
 
-/// How a file is out of date.
+/// Way in which a file is out of date.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StaleState {
-    /// It is not there.
+    /// File that is not there.
     Missing,
-    /// Its first line that differs, counted from one.
+    /// File with a first line that differs, counted from one.
     Differs {
         /// The line number.
         line: usize,
     },
-    /// It cannot be read.
+    /// File that cannot be read.
     Unreadable(String),
 }
 

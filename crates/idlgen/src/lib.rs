@@ -1,4 +1,4 @@
-//! From the IDL model to Rust, and the API for build scripts.
+//! Generator of Rust from the IDL model, and the API for build scripts.
 //!
 //! ```text
 //! Model --reach--> what to generate --plan--> how values and calls travel --rust--> text --Files--> disk
@@ -21,6 +21,7 @@ mod lookup;
 mod marshalling;
 pub mod plan;
 mod reach;
+mod rt_infos;
 pub mod rust;
 mod sizes;
 

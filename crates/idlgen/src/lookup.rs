@@ -1,9 +1,9 @@
-//! How skeletons find operations by name.
+//! Search of skeletons for operations by name.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// How a skeleton finds the operation of a request (A6.1). What it finds is the
+/// Search of a skeleton for the operation of a request. All kinds find the
 /// same; [`Perfect`](OperationLookup::Perfect) takes the same time for any number of
 /// operations.
 ///
@@ -16,7 +16,7 @@ pub enum OperationLookup {
     Perfect,
     /// Names in order, halved until one is left.
     Binary,
-    /// One name after the other.
+    /// Comparison with one name after the other.
     Linear,
 }
 
@@ -28,7 +28,7 @@ impl OperationLookup {
         OperationLookup::Linear,
     ];
 
-    /// As the command line names it.
+    /// Returns its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             OperationLookup::Perfect => "perfect",

@@ -1,4 +1,4 @@
-//! Which definitions are marshalled by compiled code and which by the interpreter (A7.5).
+//! Choice of the definitions that compiled code marshals and those that the interpreter does.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -7,7 +7,7 @@ use oxorb_idl::model::{DefId, DefKind, Model};
 use crate::extra::said_of;
 use crate::reach::values_of;
 
-/// How values and calls are marshalled. The octets are the same, and so is what is refused.
+/// Marshalling of values and calls. The octets are the same, and so is what is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Marshalling {
     /// Code of its own for each type: fast.
@@ -17,10 +17,10 @@ pub enum Marshalling {
     Interpreted,
 }
 
-/// What was asked for outside of the IDL.
+/// Requests from outside of the IDL.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Choice {
-    /// For all that nothing else is said of.
+    /// Marshalling of all that nothing else is said of.
     pub(crate) whole: Marshalling,
     /// Scoped names of definitions that are interpreted, with all in them.
     pub(crate) interpreted: Vec<String>,

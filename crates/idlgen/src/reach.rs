@@ -1,4 +1,4 @@
-//! Which definitions are to be generated: those of the main file, and of
+//! Definitions that are to be generated: those of the main file, and of
 //! included files whatever those need.
 
 use std::collections::BTreeSet;
@@ -41,7 +41,7 @@ pub(crate) fn values_of(model: &Model, ids: &[DefId]) -> BTreeSet<DefId> {
 struct Reach<'m> {
     model: &'m Model,
     found: BTreeSet<DefId>,
-    /// Only what travels.
+    /// Whether only what travels counts.
     values_only: bool,
 }
 

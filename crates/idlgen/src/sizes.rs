@@ -1,4 +1,4 @@
-//! How large requests and replies can get, worked out from the IDL (A7.8).
+//! Sizes that requests and replies can get, worked out from the IDL.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::plan::{Call, Plan, Size, calls, size};
 /// The sizes of every operation of a file; prints as a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sizes {
-    /// In the order of the IDL.
+    /// Rows in the order of the IDL.
     pub rows: Vec<Row>,
 }
 
@@ -20,7 +20,7 @@ pub struct Sizes {
 pub struct Row {
     /// The interface that declares it, as `bank::Account`.
     pub interface: String,
-    /// Its name on the wire: attributes are `_get_x` and `_set_x`.
+    /// Name on the wire: attributes are `_get_x` and `_set_x`.
     pub operation: String,
     /// The arguments.
     pub request: Bounds,
@@ -66,13 +66,13 @@ pub fn sizes(model: &Model) -> Sizes {
     Sizes { rows }
 }
 
-/// Octets to make room for before the arguments of a call are written (A7.1): the most that they take, or the least if
+/// Octets to make room for before the arguments of a call are written: the most that they take, or the least if
 /// nothing bounds them or the bound is absurd. `None` if that is less than any message has room for.
 pub(crate) fn room(model: &Model, call: &Call<'_>) -> Option<u32> {
     room_of(request(model, call))
 }
 
-/// The same for the results.
+/// Returns the octets to make room for before the results are written.
 pub(crate) fn room_for_results(model: &Model, call: &Call<'_>) -> Option<u32> {
     room_of(reply(model, call))
 }
@@ -85,7 +85,7 @@ fn room_of(bounds: Bounds) -> Option<u32> {
         .then(|| u32::try_from(octets).expect("at most a mebibyte"))
 }
 
-/// What every message's buffer has room for.
+/// Room that every message's buffer has.
 const ROOM_ANYWAY: u64 = 64;
 
 /// A buffer is not made larger than this for what may come and perhaps does not.
@@ -132,7 +132,7 @@ fn exceptions(model: &Model, call: &Call<'_>) -> Option<Bounds> {
     })
 }
 
-/// One after the other, the first one at a multiple of eight.
+/// Adds up values one after the other, the first one at a multiple of eight.
 fn total<'p>(model: &Model, plans: impl Iterator<Item = &'p Plan>) -> Bounds {
     let nothing = Bounds {
         min: 0,

@@ -397,6 +397,36 @@ fn oneways_whose_servants_may_fail() {
 }
 
 #[test]
+fn stubs_are_inlined_and_servants_confined_where_that_is_asked_for() {
+    let idl = "module bank { interface Base { void a(); }; interface Log : Base { void line(in string text); }; \
+               interface Other { void b(); }; };";
+    let folder = Folder::new("by-choice", &[("bank.idl", idl)]);
+    let builder = folder.builder().file(folder.file("bank.idl"));
+    let text = |builder: &Builder| only(&builder.generate().expect("compiles")).1.to_owned();
+    let plain = text(&builder);
+    assert!(!plain.contains("#[inline]\n        pub fn") && !plain.contains("Confined"));
+    // Inherited ones are as their interface says, which is asked for along.
+    let inlined = text(&builder.clone().inline_stubs("bank::Log"));
+    for stub in ["pub fn a(", "pub fn line("] {
+        assert!(
+            inlined.contains(&format!("#[inline]\n        {stub}")),
+            "{stub}"
+        );
+    }
+    assert!(!inlined.contains("#[inline]\n        pub fn b("));
+    let confined = text(&builder.clone().confined("bank::Log"));
+    assert!(confined.contains("pub trait BaseConfined: 'static {"));
+    assert!(confined.contains("pub trait LogConfined: BaseConfined {"));
+    assert!(!confined.contains("OtherConfined"));
+    for unknown in [
+        builder.clone().confined("bank::Nothing"),
+        builder.inline_stubs("bank::Nothing"),
+    ] {
+        assert!(refused(&unknown).contains("bank::Nothing"));
+    }
+}
+
+#[test]
 fn a_file_with_components_keeps_what_its_annotations_ask_for() {
     let idl = "module shop { @fallible @amh interface Till { oneway void open(); long count(); };\n\
                component Kiosk { provides Till drawer; }; home KioskHome manages Kiosk {}; };";
@@ -405,4 +435,38 @@ fn a_file_with_components_keeps_what_its_annotations_ask_for() {
     let text = only(&builder.generate().expect("compiles")).1.to_owned();
     assert!(text.contains("fn open(&self) -> Result<(), SystemException>;"));
     assert!(text.contains("pub trait AmhTill"));
+}
+
+/// What `@rt` says gets into a program only where the build asks for it.
+#[test]
+fn rt_infos_are_left_out_unless_asked_for() {
+    let idl = "module nav { interface Sensor {
+        @rt(wcet = \"4 ms\", period = \"20 Hz\", criticality = HIGH, threads = 1) long sample();
+        @rt(wcet = \"1 ms\") readonly attribute long rate;
+        void reset();
+    }; };";
+    let folder = Folder::new("rt-infos", &[("nav.idl", idl)]);
+    let text = |wanted: bool| {
+        let generated = folder
+            .builder()
+            .file(folder.file("nav.idl"))
+            .rt_infos(wanted)
+            .generate()
+            .unwrap();
+        only(&generated).1.to_owned()
+    };
+    let (without, with) = (text(false), text(true));
+    assert!(
+        !without.contains("wcet") && !without.contains("RT_INFOS"),
+        "{without}"
+    );
+    let sample = r#"("nav::Sensor::sample", &[("wcet", "4 ms"), ("period", "20 Hz"), ("criticality", "HIGH"), ("threads", "1")]),"#;
+    assert!(with.contains(sample), "{with}");
+    assert!(
+        with.contains(r#"("nav::Sensor::_get_rate", &[("wcet", "1 ms")]),"#),
+        "{with}"
+    );
+    assert!(!with.contains("reset\", &["), "{with}");
+    // All else is the same.
+    assert!(with.starts_with(&without));
 }

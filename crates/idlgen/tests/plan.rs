@@ -232,6 +232,52 @@ fn attributes_are_calls() {
 }
 
 #[test]
+fn borrowed_are_in_parameters_whose_values_have_views() {
+    let of = |params: &str| {
+        let idl = format!(
+            "typedef sequence<string> Words; typedef sequence<octet> B; interface J {{}}; struct Point {{ long x; }}; \
+             struct S {{ Words all; }}; struct A {{ any content; }}; struct R {{ J what; }}; \
+             struct Tree; typedef sequence<Tree> Trees; struct Tree {{ Trees below; }}; \
+             interface I {{ void f({params}); }}; local interface L {{ void f({params}); }};"
+        );
+        let model = model(&idl);
+        let borrowed = |name: &str| {
+            let DefKind::Interface(interface) = &def(&model, name).kind else {
+                panic!("an interface")
+            };
+            let calls = calls(&model, interface)?;
+            Ok::<_, NotYet>(calls[0].args[0].borrowed)
+        };
+        assert_ne!(borrowed("L"), Ok(true), "nothing is decoded for it");
+        borrowed("I")
+    };
+    for yes in ["Words p", "S p", "Tree p", "wstring p"] {
+        assert_eq!(of(&format!("@borrowed in {yes}")), Ok(true), "{yes}");
+    }
+    // What needs no memory anyway, and what says that it is not.
+    for no in [
+        "@borrowed in string p",
+        "@borrowed in B p",
+        "@borrowed in Point p",
+        "@borrowed in long p",
+        "@borrowed(FALSE) in S p",
+        "in S p",
+    ] {
+        assert_eq!(of(no), Ok(false), "{no}");
+    }
+    for (wrong, why) in [
+        ("@borrowed inout S p", "no `in` parameter"),
+        ("@borrowed out S p", "no `in` parameter"),
+        ("@borrowed in A p", "with an any"),
+        ("@borrowed in R p", "reference"),
+        ("@borrowed in J p", "reference"),
+    ] {
+        let error = of(wrong).unwrap_err();
+        assert!(error.what.contains(why), "{wrong}: {error:?}");
+    }
+}
+
+#[test]
 fn attributes_in_place_are_octets_and_nothing_else_may_be_marked() {
     let of = |exports: &str| {
         let idl = format!(

@@ -3,11 +3,11 @@ use std::fmt;
 /// Why something in an IDL file has no type code or signature.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Unsupported {
-    /// Nothing has this name.
+    /// The name is not declared.
     Unknown(String),
-    /// What has this name is no type.
+    /// The name does not stand for a type.
     NotAType(String),
-    /// What has this name is no interface.
+    /// The name does not stand for an interface.
     NotAnInterface(String),
     /// The definition is declared but not defined in the files given.
     Undefined(String),

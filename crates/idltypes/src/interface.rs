@@ -14,20 +14,21 @@ pub struct Interface {
     pub scoped_name: String,
     /// `IDL:bank/Account:1.0`
     pub repository_id: String,
-    /// Its own repository id, and those of its bases, nearest first.
+    /// Repository ids of the interface, and of its bases, nearest first.
     pub ids: Vec<String>,
-    /// What can be called, by its name on the wire: its own first, attributes as `_get_` and `_set_`.
+    /// Operations by their names on the wire: the interface's own first, attributes as `_get_` and
+    /// `_set_`.
     pub operations: Vec<Signature>,
-    /// Its own first.
+    /// Attributes, the interface's own first.
     pub attributes: Vec<Attribute>,
 }
 
 /// An attribute; its type is in the signature of `_get_` and its name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Attribute {
-    /// As in IDL.
+    /// Name as in IDL.
     pub name: String,
-    /// There is no `_set_` operation.
+    /// Whether there is no `_set_` operation.
     pub readonly: bool,
 }
 
@@ -93,7 +94,7 @@ impl Types {
         })
     }
 
-    /// What an operation looks like.
+    /// Returns the signature of an operation.
     pub fn signature(&self, operation: &Operation) -> Result<Signature, Unsupported> {
         let mut signature = Signature::new(&operation.name);
         if let Some(returns) = &operation.returns {

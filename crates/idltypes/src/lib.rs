@@ -1,4 +1,5 @@
-//! What an IDL file declares, as type codes and signatures: for tools that learn types at run time.
+//! Declarations of an IDL file as type codes and signatures: for tools that learn types at run
+//! time.
 //!
 //! ```
 //! use oxorb_idl::source::{Memory, SourceMap};

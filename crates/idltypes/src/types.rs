@@ -15,7 +15,7 @@ use crate::Unsupported;
 #[derive(Debug)]
 pub struct Types {
     model: Model,
-    /// Those made before; none that is part of a type still being made.
+    /// Types made before; none that is part of a type still being made.
     made: Mutex<HashMap<DefId, TypeCode>>,
     /// Definitions by repository id, once one is looked for.
     by_id: OnceLock<HashMap<String, DefId>>,
@@ -31,7 +31,7 @@ impl Types {
         }
     }
 
-    /// What it was made of.
+    /// Returns the model that the types were made of.
     pub fn model(&self) -> &Model {
         &self.model
     }
@@ -115,7 +115,7 @@ impl Types {
 /// Makes one type, of which others may be parts that contain it.
 struct Maker<'t> {
     types: &'t Types,
-    /// What is being made, outermost first.
+    /// Definitions that are being made, outermost first.
     open: Vec<DefId>,
 }
 

@@ -33,7 +33,7 @@ pub fn describe(
     }
 }
 
-/// What has this repository id or scoped name.
+/// Returns the definition with this repository id or scoped name.
 fn lookup(repository: &RepositoryRef, name: &str) -> oxorb::Result<Option<ContainedRef>> {
     match repository.lookup_id(name)? {
         Some(found) => Ok(Some(found)),

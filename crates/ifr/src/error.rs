@@ -8,7 +8,7 @@ pub enum Error {
     Idl(Box<oxorb_idl::Failed>),
     /// The store cannot be opened, read or written.
     Store {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
         /// Why.
         why: String,

@@ -1,4 +1,4 @@
-//! From models to a repository.
+//! Filling of a repository from models.
 //!
 //! Several units may declare the same thing, often because they include the same file: the latest one counts, whatever
 //! of it the others use. So names are linked by what they are called, not by which unit they were found in.
@@ -36,14 +36,14 @@ pub(crate) fn fill(models: &[Types]) -> Repository {
 
 struct Filler<'u> {
     models: &'u [Types],
-    /// Which unit says what a name is, modules apart.
+    /// Units that say what each name is, modules apart.
     owners: HashMap<&'u str, usize>,
     /// `None`: named, but not made yet.
     entries: Vec<Option<Entry>>,
     by_name: HashMap<String, EntryId>,
     /// Types without name, by how IDL writes them.
     nameless: HashMap<String, EntryId>,
-    /// What was named, and by whom.
+    /// Definitions that were named, and the units that named them.
     wanted: VecDeque<(usize, DefId)>,
 }
 
@@ -436,7 +436,7 @@ impl<'u> Filler<'u> {
         }
     }
 
-    /// How a type is called within the key of another.
+    /// Returns the name of a type within the key of another.
     fn called(&self, id: EntryId) -> String {
         let name = self.by_name.iter().find(|(_, known)| **known == id);
         let key = self.nameless.iter().find(|(_, known)| **known == id);

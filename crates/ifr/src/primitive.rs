@@ -5,7 +5,7 @@ use oxorb_idl::model::Basic;
 
 use crate::corba::PrimitiveKind;
 
-/// By number: kind, how IDL writes it, type code.
+/// Basic types by number: kind, IDL, type code.
 pub(crate) const PRIMITIVES: [(PrimitiveKind, &str, TypeCode); 22] = [
     (PrimitiveKind::PkNull, "null", TypeCode::NULL),
     (PrimitiveKind::PkVoid, "void", TypeCode::VOID),
@@ -43,13 +43,13 @@ pub(crate) const PRIMITIVES: [(PrimitiveKind, &str, TypeCode); 22] = [
     ),
 ];
 
-/// How IDL writes a basic type, and its type code.
+/// Returns a basic type as IDL writes it, and its type code.
 pub(crate) fn basic(kind: PrimitiveKind) -> (&'static str, TypeCode) {
     let (_, key, ty) = &PRIMITIVES[kind as usize];
     (key, ty.clone())
 }
 
-/// What the repository calls a basic type of IDL.
+/// Returns the repository's kind of a basic type of IDL.
 pub(crate) fn primitive(basic: Basic) -> PrimitiveKind {
     match basic {
         // Type codes do not tell them apart.
@@ -69,7 +69,7 @@ pub(crate) fn primitive(basic: Basic) -> PrimitiveKind {
     }
 }
 
-/// The same for the type code of an unsigned integer.
+/// Returns the repository's kind for the type code of an unsigned integer.
 pub(crate) fn integer(kind: TcKind) -> PrimitiveKind {
     match kind {
         TcKind::Octet => PrimitiveKind::PkOctet,

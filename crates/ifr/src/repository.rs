@@ -1,4 +1,4 @@
-//! What all units declare, linked.
+//! Repository of everything that all units declare, linked.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use oxorb_idltypes::Types;
 use crate::corba::{DefinitionKind, ParameterMode, PrimitiveKind};
 use crate::{Error, Unit, fill};
 
-/// Everything that a set of units declares. Immutable.
+/// Repository of everything that a set of units declares. Immutable.
 #[derive(Debug)]
 pub struct Repository {
     /// The first one is the repository itself.
@@ -23,37 +23,37 @@ pub struct Repository {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct EntryId(pub(crate) usize);
 
-/// One object of the repository.
+/// Object of the repository.
 #[derive(Debug)]
 pub struct Entry {
     /// The object id: the repository id, or for types without name how IDL writes them.
     pub key: String,
-    /// What only entries with a name have.
+    /// Names and place of an entry that has a name.
     pub named: Option<Named>,
     /// The type that it is, or that it has; `null` where that means nothing.
     pub ty: TypeCode,
-    /// What it is.
+    /// Kind of definition.
     pub kind: Kind,
-    /// What stands in it, in order.
+    /// Entries within this one, in order.
     pub contents: Vec<EntryId>,
 }
 
-/// Where and how an entry is called.
+/// Names and place of an entry.
 #[derive(Debug)]
 pub struct Named {
     /// Repository id.
     pub id: String,
     /// Simple name.
     pub name: String,
-    /// After the last colon of the repository id.
+    /// Version, which follows the last colon of the repository id.
     pub version: String,
-    /// From `::` down.
+    /// Name from `::` down.
     pub absolute_name: String,
-    /// What it stands in.
+    /// Entry around this one.
     pub defined_in: EntryId,
 }
 
-/// What an entry is.
+/// Kind of an entry.
 #[derive(Debug)]
 pub enum Kind {
     /// The repository itself.
@@ -62,9 +62,9 @@ pub enum Kind {
     Module,
     /// `const`
     Constant {
-        /// As declared.
+        /// Declared type.
         ty: EntryId,
-        /// Of that type.
+        /// Value of that type.
         value: Any,
     },
     /// `struct`
@@ -75,7 +75,7 @@ pub enum Kind {
     Union {
         /// Type of the discriminator.
         discriminator: EntryId,
-        /// One for each label.
+        /// Members, one for each label.
         members: Vec<UnionMember>,
     },
     /// `enum`
@@ -96,13 +96,13 @@ pub enum Kind {
     Fixed(u16, i16),
     /// `sequence`; 0 is unbounded.
     Sequence(EntryId, u32),
-    /// One dimension of an array.
+    /// Dimension of an array.
     Array(EntryId, u32),
     /// `attribute`
     Attribute {
-        /// Its type.
+        /// Type of the attribute.
         ty: EntryId,
-        /// No setter.
+        /// Whether there is no setter.
         readonly: bool,
         /// Exceptions of reading it.
         get_raises: Vec<EntryId>,
@@ -113,11 +113,11 @@ pub enum Kind {
     Operation {
         /// `void` too.
         result: EntryId,
-        /// In order.
+        /// Parameters in order.
         params: Vec<Parameter>,
         /// Exceptions in order.
         raises: Vec<EntryId>,
-        /// Of the `context` clause.
+        /// Names in the `context` clause.
         contexts: Vec<String>,
         /// Never answered.
         oneway: bool,
@@ -133,17 +133,17 @@ pub enum Kind {
     Value(Box<ValueBody>),
     /// A state member of a valuetype.
     ValueMember {
-        /// Its type.
+        /// Type of the member.
         ty: EntryId,
-        /// Not private.
+        /// Whether the member is not private.
         public: bool,
     },
 }
 
-/// What a valuetype is made of, beside its contents.
+/// Properties of a valuetype, beside its contents.
 #[derive(Debug)]
 pub struct ValueBody {
-    /// Has no state.
+    /// Whether the type has no state.
     pub is_abstract: bool,
     /// Marshals itself.
     pub is_custom: bool,
@@ -164,7 +164,7 @@ pub struct ValueBody {
 pub struct Factory {
     /// Simple name.
     pub name: String,
-    /// In order.
+    /// Parameters in order.
     pub params: Vec<Member>,
     /// Exceptions in order.
     pub raises: Vec<EntryId>,
@@ -175,7 +175,7 @@ pub struct Factory {
 pub struct Member {
     /// Simple name.
     pub name: String,
-    /// Its type.
+    /// Type of the member.
     pub ty: EntryId,
 }
 
@@ -184,9 +184,9 @@ pub struct Member {
 pub struct UnionMember {
     /// Simple name.
     pub name: String,
-    /// Of the discriminator's type; an octet 0 for `default`.
+    /// Label, of the discriminator's type; an octet 0 for `default`.
     pub label: Any,
-    /// Its type.
+    /// Type of the member.
     pub ty: EntryId,
 }
 
@@ -195,9 +195,9 @@ pub struct UnionMember {
 pub struct Parameter {
     /// Simple name.
     pub name: String,
-    /// Its type.
+    /// Type of the parameter.
     pub ty: EntryId,
-    /// Which way it travels.
+    /// Direction in which the parameter travels.
     pub mode: ParameterMode,
 }
 
@@ -278,7 +278,7 @@ impl Repository {
         found
     }
 
-    /// What stands in a container, and what it inherits.
+    /// Returns the contents of a container, and those that it inherits.
     pub fn contents(
         &self,
         container: EntryId,
@@ -343,19 +343,19 @@ impl Repository {
 }
 
 impl Entry {
-    /// Its simple name; empty if it has none.
+    /// Returns the entry's simple name; empty if it has none.
     pub fn name(&self) -> &str {
         self.named.as_ref().map_or("", |named| &named.name)
     }
 
-    /// Its repository id; empty if it has none.
+    /// Returns the entry's repository id; empty if it has none.
     pub fn repository_id(&self) -> &str {
         self.named.as_ref().map_or("", |named| &named.id)
     }
 }
 
 impl Kind {
-    /// As it is called over the wire.
+    /// Returns the kind as it is called over the wire.
     pub fn definition_kind(&self) -> DefinitionKind {
         match self {
             Kind::Repository => DefinitionKind::DkRepository,

@@ -21,7 +21,7 @@ pub struct Store {
     database: Database,
 }
 
-/// How long to wait for another process to close the store, and between attempts.
+/// Longest wait for another process to close the store, and time between attempts.
 const PATIENCE: (Duration, Duration) = (Duration::from_secs(5), Duration::from_millis(20));
 
 impl Store {

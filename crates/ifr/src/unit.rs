@@ -1,4 +1,4 @@
-//! One IDL file with all it includes, as text that can be compiled again.
+//! IDL files with all that they include, as text that can be compiled again.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 
-/// One IDL file, the text of all files it includes, and how to read them.
+/// IDL file, the text of all files that it includes, and how to read them.
 ///
 /// What is kept is the text, not what it means: later versions of OxORB may understand it better.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -23,7 +23,7 @@ pub(crate) struct Directory {
     path: PathBuf,
     /// Files and their texts.
     written: Vec<(PathBuf, String)>,
-    /// What is known of other processes' ports.
+    /// Ports of other processes that are known.
     known: HashMap<Port, Known>,
 }
 

@@ -1,10 +1,10 @@
-//! What an executable links in, by the entry points that plans name.
+//! Implementations that an executable links in, by the entry points that plans name.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use oxorb_component::{ComposedOf, Container, InstallError, ManagedBy};
+use oxorb_component::{ComposedOf, Container, EventCarrier, InstallError, ManagedBy};
 use oxorb_core::ObjectRef;
 
 /// Components and homes that an executable has, by entry point: the execParameter `component factory` or `home factory` of
@@ -12,9 +12,13 @@ use oxorb_core::ObjectRef;
 #[derive(Clone, Default)]
 pub struct Implementations {
     entries: BTreeMap<String, Entry>,
+    events: Option<Arc<OpenEvents>>,
 }
 
-/// What an entry point makes.
+/// Opens the event channel of a process.
+pub(crate) type OpenEvents = dyn Fn() -> Result<Arc<dyn EventCarrier>, String> + Send + Sync;
+
+/// Kind of thing that an entry point makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Component,
@@ -33,7 +37,7 @@ impl fmt::Display for Kind {
 /// Installs one instance in a container under a name.
 type Install = dyn Fn(&Container, &str) -> Result<ObjectRef, InstallError> + Send + Sync;
 
-/// One entry point.
+/// Entry point.
 #[derive(Clone)]
 pub(crate) struct Entry {
     pub(crate) kind: Kind,
@@ -84,9 +88,27 @@ impl Implementations {
         self.with(entry, Kind::Home, R::REPOSITORY_ID, Arc::new(install))
     }
 
+    /// Gives the process an event channel for instances whose real-time resources say `events = "channel"`. `open` runs once,
+    /// when the first of them is installed; what it returns carries the events of all of them.
+    ///
+    /// `implementations.events_by(|| Ok(Arc::new(ComponentEvents::new(&channel()?, 1))))`, with `oxorb_event::ComponentEvents`.
+    #[must_use]
+    pub fn events_by<E: fmt::Display>(
+        mut self,
+        open: impl Fn() -> Result<Arc<dyn EventCarrier>, E> + Send + Sync + 'static,
+    ) -> Self {
+        let open = move || open().map_err(|error| error.to_string());
+        self.events = Some(Arc::new(open));
+        self
+    }
+
     /// Returns the entry points in alphabetical order.
     pub fn entries(&self) -> impl Iterator<Item = &str> {
         self.entries.keys().map(String::as_str)
+    }
+
+    pub(crate) fn events(&self) -> Option<&Arc<OpenEvents>> {
+        self.events.as_ref()
     }
 
     pub(crate) fn entry(&self, entry: &str) -> Option<&Entry> {

@@ -5,8 +5,8 @@ use std::collections::{BTreeSet, HashSet};
 use oxorb_deploy::Process;
 use oxorb_deploy::plan::{Endpoint, ExternalReference, Instance, Plan};
 
-/// How the location of an external reference begins that stands for an instance in another process; the name of the
-/// instance follows.
+/// Prefix of the location of an external reference that stands for an instance in another process;
+/// the name of the instance follows.
 const ELSEWHERE: &str = "plan:";
 
 /// Property of an implementation that says what its instances are.

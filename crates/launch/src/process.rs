@@ -23,7 +23,8 @@ use crate::{Implementations, LaunchError, Locality, part};
 /// Octets of a document at most.
 const MOST_OCTETS: u64 = 16 << 20;
 
-/// How often a process looks whether its activator lives, or whether references have changed.
+/// Time between two looks of a process whether its activator lives, or whether references have
+/// changed.
 const LOOK: Duration = Duration::from_millis(500);
 
 /// Time in which the activator has to answer.
@@ -42,7 +43,7 @@ const WAIT: Duration = Duration::from_secs(60);
 pub struct Started {
     /// The ORB.
     pub orb: Orb,
-    /// Its root POA.
+    /// Root POA of the process.
     pub root: Poa,
     /// Arguments that are not the ORB's, without the name of the program.
     pub rest: Vec<String>,
@@ -91,7 +92,7 @@ pub(crate) const ARGUMENTS: [&str; 8] = [
     "--wait",
 ];
 
-/// What the arguments say.
+/// Arguments of the process.
 #[derive(Default)]
 struct Arguments {
     locality: Option<String>,
@@ -179,7 +180,7 @@ fn serve(
 /// Runs without managers.
 fn alone(
     implementations: Implementations,
-    arguments: Arguments,
+    mut arguments: Arguments,
     mut others: Vec<String>,
     start: impl FnOnce(Vec<String>) -> Result<Started, Problem>,
 ) -> Result<(), Problem> {
@@ -187,6 +188,10 @@ fn alone(
     let plan = read(&file)?
         .into_plan()
         .map_err(|error| in_file(&file, &error))?;
+    if arguments.resources.is_none() {
+        let folder = file.parent().unwrap_or(Path::new(""));
+        arguments.resources = plan.resources_file().map(|name| folder.join(name));
+    }
     let resources = match &arguments.resources {
         Some(file) => {
             let resources = read(file)?.into_resources();

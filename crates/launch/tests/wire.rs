@@ -37,7 +37,7 @@ fn sent(plan: &DeploymentPlan) -> DeploymentPlan {
 
 #[test]
 fn documents_survive() {
-    for name in ["avionics.toml", "collision.toml", "ciao.cdp"] {
+    for name in ["avionics.toml", "collision.toml", "ciao.cdp", "kinds.cdp"] {
         let plan = read(name);
         let back = from_wire(&sent(&to_wire(&plan).unwrap())).unwrap();
         assert_eq!(back.instance.len(), plan.instance.len(), "{name}");

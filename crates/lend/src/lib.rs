@@ -26,13 +26,22 @@
 //! let lease = Lease::new(Arc::new(Page(*b"a sample")), 2, 6, 7);
 //! assert_eq!(lease.to_vec(), b"sample");
 //! ```
+//!
+//! Builds without the standard library, with an allocator: `default-features = false`. Without it a lease has no `io::Read`.
+#![no_std]
 #![forbid(unsafe_code)]
+
+extern crate alloc;
+#[cfg(any(feature = "std", test))]
+extern crate std;
 
 mod room;
 
-use std::fmt;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+#[cfg(feature = "std")]
 use std::io;
-use std::sync::Arc;
 
 pub use room::{Place, Room, SealedRoom};
 
@@ -121,6 +130,7 @@ impl Lease {
     }
 
     /// Returns a reader of the octets from the first one on.
+    #[cfg(feature = "std")]
     pub fn reader(&self) -> Reader<'_> {
         Reader { lease: self, at: 0 }
     }
@@ -150,12 +160,14 @@ impl fmt::Debug for Lease {
 }
 
 /// A place in the octets of a [`Lease`].
+#[cfg(feature = "std")]
 #[derive(Clone, Debug)]
 pub struct Reader<'l> {
     lease: &'l Lease,
     at: usize,
 }
 
+#[cfg(feature = "std")]
 impl io::Read for Reader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = buffer.len().min(self.lease.len() - self.at);
@@ -167,8 +179,7 @@ impl io::Read for Reader<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Read as _;
-    use std::sync::atomic::{AtomicU64, Ordering};
+    use core::sync::atomic::{AtomicU64, Ordering};
 
     use super::*;
 
@@ -197,14 +208,22 @@ mod tests {
         let mut two = [0; 2];
         lease.copy_to(3, &mut two);
         assert_eq!(two, [13, 14]);
-        let mut all = Vec::new();
-        let mut reader = lease.reader();
-        assert_eq!(reader.read(&mut two).unwrap(), 2);
-        reader.read_to_end(&mut all).unwrap();
-        assert_eq!((two, all), ([10, 11], vec![12, 13, 14]));
         assert_eq!(page.0.load(Ordering::Relaxed), 0);
         std::thread::spawn(move || drop(lease)).join().unwrap();
         assert_eq!(page.0.load(Ordering::Relaxed), 3);
+    }
+
+    #[test]
+    #[cfg(feature = "std")]
+    fn a_reader_goes_on_where_it_stopped() {
+        use std::io::Read as _;
+
+        let lease = Lease::new(Arc::new(Page(AtomicU64::new(0))), 10, 5, 3);
+        let (mut two, mut all) = ([0; 2], Vec::new());
+        let mut reader = lease.reader();
+        assert_eq!(reader.read(&mut two).unwrap(), 2);
+        reader.read_to_end(&mut all).unwrap();
+        assert_eq!((two, all.as_slice()), ([10, 11], &[12, 13, 14][..]));
     }
 
     #[test]

@@ -1,7 +1,10 @@
 //! Memory to write a payload into.
 
-use std::fmt;
-use std::ops::{Deref, DerefMut};
+use alloc::boxed::Box;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
+use core::ops::{Deref, DerefMut};
 
 /// Room for octets that are to be sent, in memory that the transport of a connection lends where it has some, so that they are
 /// sent as they lie there. Otherwise in memory of its own: they are copied when they are sent, as any others.
@@ -126,7 +129,7 @@ impl SealedRoom {
     /// Returns the octets in a vector: copies them, unless they are in memory of its own.
     pub fn into_vec(mut self) -> Vec<u8> {
         match &mut self.0.0 {
-            Memory::Own(octets) => std::mem::take(octets),
+            Memory::Own(octets) => core::mem::take(octets),
             Memory::Lent(_) => self.to_vec(),
         }
     }
@@ -142,8 +145,8 @@ impl Deref for SealedRoom {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicU32, Ordering};
+    use alloc::sync::Arc;
+    use core::sync::atomic::{AtomicU32, Ordering};
 
     use super::*;
 

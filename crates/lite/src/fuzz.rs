@@ -13,8 +13,8 @@ pub fn receive(data: &[u8]) {
     receive_as(messaging, *read, stream);
 }
 
-/// Has two ends of a connection do what `data` says, in the protocol that the first octet chooses: GIOP of some version, or
-/// one of this crate.
+/// Makes two ends of a connection do what `data` says, in the protocol that the first octet
+/// chooses: GIOP of some version, or one of this crate.
 pub fn session(data: &[u8]) {
     let Some((&protocol, events)) = data.split_first() else {
         return;

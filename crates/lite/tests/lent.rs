@@ -30,9 +30,18 @@ const BOTH: [&dyn Messaging; 2] = [GIOP_LITE, GIOP_LITE_RT];
 
 /// The message that `known` says of its alias, if the protocol has some, and where its payload begins.
 fn put(protocol: &'static dyn Messaging, known: bool, payload: &[u8]) -> (Vec<u8>, usize) {
-    let alias = Alias { number: 3, known };
+    call(protocol, ("put", 3, known), payload)
+}
+
+/// A request of an operation with an alias, which is known or not.
+fn call(
+    protocol: &'static dyn Messaging,
+    (operation, number, known): (&str, u16, bool),
+    payload: &[u8],
+) -> (Vec<u8>, usize) {
+    let alias = Alias { number, known };
     let alias = (protocol.needs().aliases > 0).then_some(alias);
-    let header = request(7, b"the key", "put", &[], None, alias);
+    let header = request(7, b"the key", operation, &[], None, alias);
     let mut at = 0;
     let message = message(
         protocol,
@@ -123,6 +132,62 @@ fn values_around_a_gap_are_read_as_if_it_were_none() {
                 assert_eq!(page.1.load(Ordering::Relaxed), 1);
             }
         }
+    }
+}
+
+/// Sends a request to an inbox, and returns whether its payload could be lent. `copies`: the servant takes a copy.
+fn lends(inbox: &mut Inbox, protocol: &'static dyn Messaging, known: bool, copies: bool) -> bool {
+    let payload = vec![6; 30_000];
+    let name = if copies { ("copy", 4) } else { ("put", 3) };
+    let (message, at) = call(protocol, (name.0, name.1, known), &payload);
+    inbox.room().0.extend_from_slice(&message[..at]);
+    assert_eq!(inbox.poll(), Ok(None));
+    let lends = inbox.borrows().is_some();
+    match lends {
+        true => {
+            let page = Arc::new(Page(payload.clone(), AtomicUsize::new(0)));
+            assert!(!inbox.lend(Lease::new(page, 0, payload.len(), 0)));
+        }
+        false => inbox.room().0.extend_from_slice(&payload),
+    }
+    inbox
+        .room()
+        .0
+        .extend_from_slice(&message[at + payload.len()..]);
+    assert!(inbox.poll().unwrap().is_some());
+    let frame = inbox.frame();
+    let Ok(Message::Request(request)) = frame.message() else {
+        panic!("no request");
+    };
+    assert_eq!(request.operation, name.0);
+    let dialect = frame.wire().dialect();
+    let mut d = match copies {
+        true => frame.decoder_at(dialect, request.body),
+        false => frame.decoder_in_place(dialect, request.body),
+    };
+    let octets = values(&mut d).unwrap().1;
+    assert_eq!(octets.is_leased(), lends && !copies);
+    assert_eq!(octets.into_vec(), payload);
+    assert_eq!(inbox.poll(), Ok(None));
+    lends
+}
+
+/// Also where names are known by their numbers, and two operations take turns.
+#[test]
+fn an_operation_that_copies_is_read_as_it_comes_and_tried_again() {
+    for protocol in BOTH {
+        let mut inbox = inbox(protocol);
+        assert!(lends(&mut inbox, protocol, false, false));
+        assert!(lends(&mut inbox, protocol, false, true), "the name");
+        let _ = lends(&mut inbox, protocol, true, true);
+        let mut lent = 0;
+        for _ in 0..64 {
+            assert!(lends(&mut inbox, protocol, true, false));
+            lent += u32::from(lends(&mut inbox, protocol, true, true));
+        }
+        assert_eq!(lent, 4, "{protocol:?}");
+        inbox.always_borrow();
+        assert!((0..40).all(|_| lends(&mut inbox, protocol, true, true)));
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a recording says of its messages: topics and schemas.
+//! Topics and schemas of a recording's messages.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

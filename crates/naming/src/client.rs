@@ -111,7 +111,8 @@ impl Names {
         done.map_err(|error| NamingError::new("bind", &name, error))
     }
 
-    /// The same, also if another context has the name; then that loses it.
+    /// Binds a context to a name like [`bind_context`](Self::bind_context), and takes the name from
+    /// a context that has it.
     ///
     /// # Errors
     /// [`Problem::NotFound`], also if an object has the name.
@@ -231,7 +232,8 @@ impl Names {
         done
     }
 
-    /// What is bound in the context itself, in the server's order. Asks for 100 bindings at a time, as they are wanted.
+    /// Lists the bindings of the context itself, in the server's order. Asks for 100 bindings at a
+    /// time, as they are wanted.
     ///
     /// # Errors
     /// What the call raises. What happens later is in the items.
@@ -244,7 +246,7 @@ impl Names {
     }
 }
 
-/// One binding of a context.
+/// Binding of a context.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// Id and kind.
@@ -307,11 +309,11 @@ impl Drop for Entries {
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct NamingError {
-    /// What was tried: "bind", "resolve" ...
+    /// Operation that was tried: "bind", "resolve" ...
     pub operation: &'static str,
     /// The name, as text.
     pub name: Box<str>,
-    /// What failed.
+    /// Reason of the failure.
     pub problem: Problem,
     /// More than the problem tells: each endpoint tried, if the server could not be reached.
     detail: Option<Box<str>>,
@@ -340,7 +342,7 @@ impl NamingError {
     }
 }
 
-/// What the ORB knows of a call that did not reach its object.
+/// Returns the ORB's description of a call that did not reach its object.
 fn failure(exception: SystemException) -> Option<Box<str>> {
     let failure: Option<Failure> = oxorb::last_failure();
     let failure = failure.filter(|failure| failure.exception == exception);

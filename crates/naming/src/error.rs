@@ -6,7 +6,7 @@ use std::path::PathBuf;
 pub enum Error {
     /// The store cannot be opened, read or written.
     Store {
-        /// Which; empty for one in memory.
+        /// File of the store; empty for one in memory.
         path: PathBuf,
         /// Why.
         why: String,

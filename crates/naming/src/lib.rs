@@ -43,7 +43,7 @@ pub use store::Store;
 /// The name under which ORBs know the service, and its key in `corbaloc:` references.
 pub const INITIAL_NAME: &str = "NameService";
 
-/// Where name servers listen unless they are told otherwise (IANA: corbaloc).
+/// Port where name servers listen by default (IANA: corbaloc).
 pub const PORT: u16 = 2809;
 
 /// The examples of the page are tests.

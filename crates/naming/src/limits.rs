@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-/// How much a naming service takes on. What is beyond is refused, and the answer names the setting.
+/// Limits of a naming service. Requests beyond them are refused, and the answer names the setting.
 ///
 /// ```
 /// use oxorb_naming::Limits;
@@ -29,7 +29,7 @@ pub struct Limits {
     /// Binding iterators that are open at once. Default 256. Another one closes the one that was idle for longest:
     /// its client gets OBJECT_NOT_EXIST, as the specification warns.
     pub iterators: usize,
-    /// How long a binding iterator may be idle. Default 10 minutes. Then it is closed.
+    /// Longest time that a binding iterator may be idle. Default 10 minutes. Then it is closed.
     pub iterator_idle: Duration,
     /// Bindings in one answer of `list` or `next_n`. Default 10,000. The client gets fewer than it asked for, and the
     /// rest from the iterator.
@@ -37,10 +37,11 @@ pub struct Limits {
     /// Calls to other name servers that names lead to, at once. Default 16. Each keeps a thread of this server waiting, also
     /// where contexts of several servers contain each other. Answer: CannotProceed with the context.
     pub forwards: usize,
-    /// How long a call to another name server may take that a name leads to. Default 5 s.
-    /// Answer: CannotProceed with the context that did not answer.
+    /// Longest call to another name server that a name leads to. Default 5 s. Answer: CannotProceed
+    /// with the context that did not answer.
     pub forward_timeout: Duration,
-    /// How long a client waits for the disk. Default 30 s. Answer: TIMEOUT, completed MAYBE.
+    /// Longest time that a client waits for the disk. Default 30 s. Answer: TIMEOUT, completed
+    /// MAYBE.
     pub write_timeout: Duration,
 }
 

@@ -36,12 +36,12 @@ impl Name {
         (!components.is_empty()).then_some(Name(components))
     }
 
-    /// As operations of naming contexts take it. Never empty.
+    /// Returns the components, in the form that operations of naming contexts take. Never empty.
     pub fn components(&self) -> &[NameComponent] {
         &self.0
     }
 
-    /// This name with one more component.
+    /// Returns this name with a further component.
     #[must_use]
     pub fn join(&self, component: NameComponent) -> Name {
         let mut components = self.0.clone();
@@ -54,13 +54,14 @@ impl Name {
         self.first(self.0.len() - 1)
     }
 
-    /// Its first components; `None` for none of them, and for more than there are.
+    /// Returns the name of the first `count` components; `None` for 0 of them, and for more than
+    /// there are.
     pub fn first(&self, count: usize) -> Option<Name> {
         Name::new(self.0.get(..count)?)
     }
 }
 
-/// What can stand for a name: a [`Name`], or text in the form of [`Name`]'s `FromStr`.
+/// Values that can stand for a name: a [`Name`], or text in the form of [`Name`]'s `FromStr`.
 pub trait AsName {
     /// The name.
     ///
@@ -170,7 +171,7 @@ fn parse(text: &str) -> Result<Vec<NameComponent>, InvalidName> {
 #[derive(Default)]
 struct Component {
     id: String,
-    /// There was a dot.
+    /// Kind, if there was a dot.
     kind: Option<String>,
 }
 
@@ -198,19 +199,19 @@ impl Component {
 pub struct InvalidName {
     /// The text.
     pub text: String,
-    /// Where it goes wrong, in octets from its start.
+    /// Position of the mistake, in octets from the start of the text.
     pub at: usize,
-    /// What is wrong there.
+    /// Mistake at this position.
     pub why: Malformed,
 }
 
-/// What can be wrong with text that should be a name.
+/// Mistakes in text that should be a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Malformed {
-    /// There is nothing.
+    /// The text is empty.
     Empty,
-    /// Nothing between two slashes, before the first, or after the last.
+    /// A component is empty: between two slashes, before the first, or after the last.
     EmptyComponent,
     /// A dot after an id, and no kind after it.
     TrailingDot,

@@ -24,7 +24,7 @@ pub enum Problem {
     AlreadyBound,
     /// The context has bindings.
     NotEmpty,
-    /// Not a failure of the operation itself.
+    /// A failure of the call rather than of the operation.
     System(SystemException),
 }
 
@@ -43,13 +43,13 @@ impl From<SystemException> for Problem {
     }
 }
 
-/// What an operation does not declare, it does not raise; a peer could.
+/// UNKNOWN for an exception that the operation does not declare, but that a peer raised.
 const UNDECLARED: SystemException = SystemException::unknown(
     minor::unknown::UNLISTED_USER_EXCEPTION,
     CompletionStatus::Yes,
 );
 
-/// Both ways between [`Problem`] and the exceptions of one operation.
+/// Conversions both ways between [`Problem`] and the exceptions of an operation.
 macro_rules! raises {
     ($($operation:ident: $($exception:ident)*;)*) => {$(
         impl From<Problem> for $operation {

@@ -26,11 +26,12 @@ pub struct Rules {
     pub federation: Federation,
 }
 
-/// Other servers to which a service follows names that lead through their contexts. To any other one it makes no
-/// connection: it answers CannotProceed, with the context and the rest of the name, so that the caller may go there.
+/// Servers to which a service follows names that lead through their contexts. The service makes no
+/// connection to any other server: it answers CannotProceed, with the context and the rest of the
+/// name, so that the caller may go there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Federation {
-    /// No other server.
+    /// Follows names to no other server.
     #[default]
     None,
     /// The servers whose every address, as the reference has it, is one of these.
@@ -83,6 +84,10 @@ pub(crate) fn addresses(ior: &Ior, protocols: &Protocols) -> Vec<Address> {
         let beside = protocols.iter();
         let beside = beside.filter_map(|other| other.profile().found_beside(&profile)?.ok());
         all.extend(beside);
+        for other in protocols.iter() {
+            let within = other.profile().found_within(tagged).addresses.into_iter();
+            all.extend(within.map(|(address, _)| address));
+        }
         all.extend(profile.addresses);
         all.extend(profile.lanes.into_iter().map(|(address, _)| address));
     }

@@ -14,7 +14,7 @@ use crate::cos_notification::{
 };
 use crate::properties::{Name, of_event};
 
-/// One event, shared by all queues that it waits in.
+/// Event, shared by all queues that it waits in.
 pub(crate) struct Event {
     pub(crate) body: Body,
     pub(crate) header: Header,
@@ -83,7 +83,8 @@ impl Event {
         }
     }
 
-    /// As consumers of anys get it: a structured event becomes the content of an any.
+    /// Returns the event as consumers of anys get it: a structured event becomes the content of an
+    /// any.
     pub(crate) fn as_any(&self) -> &Any {
         match &self.body {
             Body::Any(any) => any,
@@ -97,8 +98,8 @@ impl Event {
         }
     }
 
-    /// As consumers of structured events get it: an any becomes the remainder of the body of an event of type `%ANY`,
-    /// unless it holds a structured event.
+    /// Returns the event as consumers of structured events get it: an any becomes the remainder of
+    /// the body of an event of type `%ANY`, unless it holds a structured event.
     pub(crate) fn as_structured(&self) -> &StructuredEvent {
         match &self.body {
             Body::Structured(event) => event,
@@ -236,7 +237,7 @@ impl Header {
     }
 }
 
-/// One moment, by the clock of the queues and by that of `TimeBase`.
+/// Moment, by the clock of the queues and by that of `TimeBase`.
 pub(crate) struct Times {
     /// Nanoseconds of the queues' clock.
     pub(crate) now: u64,

@@ -62,7 +62,7 @@ impl NotifyService {
         NotifyService::start_with(orb, Settings::default())
     }
 
-    /// As [`start`](Self::start), with settings of one's own.
+    /// Starts the service like [`start`](Self::start), with settings of one's own.
     ///
     /// # Errors
     /// As there.
@@ -101,6 +101,8 @@ impl NotifyService {
             ..Policies::default()
         };
         let poa = orb.root_poa().create_poa(POA_NAME, policies)?;
+        // Until all that the store has is there, and connected as it was: a proxy that is not would refuse an event.
+        poa.manager().hold_requests(false)?;
         let started = NotifyService::serve_at(orb, &poa, store, settings);
         // The ORB may start another one.
         started.inspect_err(|_| {

@@ -106,7 +106,7 @@ const TABLE: [Row; COUNT] = [
     row("RejectNewEvents", Kind::Boolean, ADMINISTRATION, 0, 1, 0),
 ];
 
-/// What this service can do at all, as far as it depends on how it was started.
+/// Capabilities of this service, as far as they depend on how it was started.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Support {
     /// Whether there is a store.

@@ -73,7 +73,7 @@ pub(crate) struct Census(Mutex<Counted>);
 
 #[derive(Default)]
 struct Counted {
-    /// What each connected proxy is counted with.
+    /// Types with which each connected proxy is counted.
     proxies: BTreeMap<i32, Vec<EventType>>,
     /// Types, with the number of proxies.
     types: BTreeMap<(String, String), usize>,
@@ -141,7 +141,7 @@ fn key(one: &EventType) -> (String, String) {
     (one.domain_name.clone(), one.type_name.clone())
 }
 
-/// What the peer of a proxy knows of the types of the channel's other side.
+/// Types of the channel's other side that the peer of a proxy knows.
 pub(crate) struct Told {
     wanted: AtomicBool,
     types: Mutex<Vec<EventType>>,

@@ -1,5 +1,6 @@
-//! What a client says that offers its connection for requests of the other side (BI_DIR_IIOP).
+//! Offer of a client that serves requests of the other side over its connection (BI_DIR_IIOP).
 
+use crate::prelude::*;
 use oxorb_cdr::{Decoder, Dialect, Encoder};
 
 use crate::iiop_profile::PUBLISHED;
@@ -129,7 +130,7 @@ const MIN_POINT: usize = 8;
 mod tests {
     use super::*;
 
-    /// As JacORB 3.9 sends it: big-endian, one point.
+    /// Offer that JacORB 3.9 sends: big-endian, a single point.
     #[test]
     fn a_big_endian_offer() {
         let data = [

@@ -5,6 +5,7 @@
 //! Rust text is Unicode, so our native sets are UTF-8 and UTF-16, and we convert to ISO 8859-1 and UCS-2; an ORB can be
 //! told to call ISO 8859-1 its native set, as most C++ ORBs do.
 
+use crate::prelude::*;
 use oxorb_cdr::{self as cdr, CharSet, Decoder, Dialect, Encoder, WcharSet};
 
 use crate::{CompletionStatus, Malformed, SystemException, iiop_profile::PUBLISHED, minor};
@@ -59,7 +60,7 @@ pub fn name(id: u32) -> Option<&'static str> {
     })
 }
 
-/// What one side can do with one kind of characters.
+/// Code sets of one side for one kind of characters.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub struct CodeSetComponent {
     /// The set it uses itself; 0 for none.
@@ -77,19 +78,21 @@ impl CodeSetComponent {
 /// The content of TAG_CODE_SETS.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub struct CodeSetComponentInfo {
-    /// For `char` and `string`.
+    /// Code sets for `char` and `string`.
     pub for_char_data: CodeSetComponent,
-    /// For `wchar` and `wstring`.
+    /// Code sets for `wchar` and `wstring`.
     pub for_wchar_data: CodeSetComponent,
 }
 
 impl CodeSetComponentInfo {
-    /// What OxORB publishes and negotiates with unless it is told otherwise: [`native_to`](Self::native_to) UTF-8.
+    /// Returns the component that OxORB publishes and negotiates with by default:
+    /// [`native_to`](Self::native_to) UTF-8.
     pub fn ours() -> Self {
         Self::native_to(CharSet::Utf8)
     }
 
-    /// What an ORB publishes and negotiates with whose native `char` set is this one; it converts to the other.
+    /// Returns the component that an ORB publishes and negotiates with whose native `char` set is
+    /// this one; it converts to the other.
     pub fn native_to(chars: CharSet) -> Self {
         let (native, other) = match chars {
             CharSet::Utf8 => (UTF_8, ISO_8859_1),
@@ -157,7 +160,7 @@ pub fn negotiate(server: Option<&CodeSetComponentInfo>) -> Result<CodeSetContext
     negotiate_as(&CodeSetComponentInfo::ours(), server)
 }
 
-/// As [`negotiate`], for a client that can do what `ours` says.
+/// Negotiates like [`negotiate`], for a client that can do what `ours` says.
 ///
 /// # Errors
 /// As [`negotiate`].
@@ -199,7 +202,7 @@ pub struct CodeSetContext {
 }
 
 impl CodeSetContext {
-    /// What holds when nothing was negotiated: ISO 8859-1, and no wide characters.
+    /// Code sets without a negotiation: ISO 8859-1, and no wide characters.
     pub const DEFAULT: Self = Self {
         char_data: ISO_8859_1,
         wchar_data: 0,

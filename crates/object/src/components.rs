@@ -1,6 +1,7 @@
 //! Tagged components: what a profile says besides where the object is (CORBA 3.4, 13.6.6).
 
-use oxorb_cdr::{self as cdr, Decoder, Dialect, Encoder};
+use crate::prelude::*;
+use oxorb_cdr::{self as cdr, ByteOrder, Decoder, Dialect, Encoder};
 
 use crate::{
     CodeSetComponentInfo, IiopEndpoint, Malformed, SocketIdentity, iiop_profile::PUBLISHED,
@@ -10,7 +11,7 @@ use crate::{
 /// A component: a tag and octets, usually an encapsulation. Unknown ones are kept as they came.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct TaggedComponent {
-    /// What it is, see [`tag`].
+    /// Kind of component, see [`tag`].
     pub tag: u32,
     /// The component's octets.
     pub data: Vec<u8>,
@@ -18,22 +19,26 @@ pub struct TaggedComponent {
 
 /// Tags of components.
 pub mod tag {
-    /// Which ORB made the reference.
+    /// ORB that made the reference.
     pub const ORB_TYPE: u32 = 0;
     /// Code sets of the server.
     pub const CODE_SETS: u32 = 1;
     /// Policies of the object.
     pub const POLICIES: u32 = 2;
-    /// Another TCP address.
+    /// Alternate TCP address.
     pub const ALTERNATE_IIOP_ADDRESS: u32 = 3;
     /// TLS port and association options.
     pub const SSL_SEC_TRANS: u32 = 20;
-    /// Where Java classes can be loaded.
+    /// Address from which Java classes can be loaded.
     pub const JAVA_CODEBASE: u32 = 25;
     /// CSIv2 security mechanisms.
     pub const CSI_SEC_MECH_LIST: u32 = 33;
     /// Highest RMI custom stream format.
     pub const RMI_CUSTOM_MAX_STREAM_FORMAT: u32 = 38;
+    /// Group that a profile of multicasts names.
+    pub const GROUP: u32 = 39;
+    /// TAO: TLS ports of the addresses of TAO_TAG_ENDPOINTS after the first.
+    pub const TAO_SSL_ENDPOINTS: u32 = 0x5441_4f01;
     /// TAO: addresses with their priorities.
     pub const TAO_ENDPOINTS: u32 = 0x5441_4f02;
     /// omniORB's UNIX socket beside a TCP address (TAG_OMNIORB_UNIX_TRANS).
@@ -42,6 +47,8 @@ pub mod tag {
     pub const OXORB_SOCKET: u32 = 0x4f58_4f01;
     /// OxORB's shared memory beside a TCP address, with what a client on the same host knows its socket by.
     pub const OXORB_SHM_SOCKET: u32 = 0x4f58_4f02;
+    /// OxORB: the most octets that a server takes in a datagram.
+    pub const OXORB_DATAGRAM: u32 = 0x4f58_4f03;
 
     /// The name of a known tag.
     pub fn name(tag: u32) -> Option<&'static str> {
@@ -79,7 +86,7 @@ pub mod tag {
             36 => "TAG_TLS_SEC_TRANS",
             37 => "TAG_ACTIVITY_POLICY",
             38 => "TAG_RMI_CUSTOM_MAX_STREAM_FORMAT",
-            39 => "TAG_GROUP",
+            GROUP => "TAG_GROUP",
             40 => "TAG_GROUP_IIOP",
             100 => "TAG_DCE_STRING_BINDING",
             101 => "TAG_DCE_BINDING_NAME",
@@ -92,6 +99,7 @@ pub mod tag {
             OMNIORB_UNIX => "omniORB UNIX_TRANS",
             OXORB_SOCKET => "OxORB SOCKET",
             OXORB_SHM_SOCKET => "OxORB SHM_SOCKET",
+            OXORB_DATAGRAM => "OxORB DATAGRAM",
             0x4154_5403 => "omniORB PERSISTENT_ID",
             0x4154_5404 => "omniORB RESTRICTED_CONNECTION",
             _ => return None,
@@ -99,7 +107,7 @@ pub mod tag {
     }
 }
 
-/// Which ORB made a reference: values of TAG_ORB_TYPE.
+/// ORBs that make references: values of TAG_ORB_TYPE.
 pub mod orb_type {
     /// OxORB: "OXO\0".
     pub const OXORB: u32 = 0x4f58_4f00;
@@ -122,16 +130,16 @@ pub mod orb_type {
     }
 }
 
-/// What a component says, as far as we understand it.
+/// Content of a component, as far as this crate understands it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Component {
-    /// Which ORB made the reference, see [`orb_type`].
+    /// ORB that made the reference, see [`orb_type`].
     OrbType(u32),
     /// Code sets of the server.
     CodeSets(CodeSetComponentInfo),
     /// Policies: type and value, the value an encapsulation.
     Policies(Vec<(u32, Vec<u8>)>),
-    /// Another TCP address.
+    /// Alternate TCP address.
     AlternateIiopAddress(IiopEndpoint),
     /// TLS: association options supported and required, and the port.
     SslSecTrans {
@@ -142,7 +150,7 @@ pub enum Component {
         /// TLS port.
         port: u16,
     },
-    /// Where Java classes can be loaded.
+    /// Address from which Java classes can be loaded.
     JavaCodebase(String),
     /// TAO's addresses with the priority of each; the first repeats the profile's own.
     TaoEndpoints(Vec<(IiopEndpoint, i16)>),
@@ -157,7 +165,7 @@ pub enum Component {
     OxorbSocket {
         /// Path of the socket, or `@` and an abstract name.
         name: String,
-        /// What tells it from others of this name.
+        /// Identity that tells the socket from others of this name.
         identity: SocketIdentity,
     },
     /// UNIX socket at which clients on the same host bring memory that they share with the server.
@@ -165,15 +173,17 @@ pub enum Component {
         /// Path of the socket, or `@` and an abstract name; in front of it the sizes of the memory and a colon, where they are
         /// not the usual ones.
         place: String,
-        /// What tells it from others of this name.
+        /// Identity that tells the socket from others of this name.
         identity: SocketIdentity,
     },
+    /// Most octets that the server takes in a datagram (OxORB).
+    OxorbDatagram(u32),
     /// Something else.
     Unknown,
 }
 
 impl TaggedComponent {
-    /// Which ORB made the reference.
+    /// Returns the component that names the ORB which made the reference.
     pub fn orb_type(value: u32) -> Self {
         let data = encapsulate(|e| e.ulong(value));
         Self {
@@ -191,7 +201,7 @@ impl TaggedComponent {
         }
     }
 
-    /// One more address of the same object.
+    /// Returns the component with an alternate address of the same object.
     pub fn alternate_iiop_address(endpoint: &IiopEndpoint) -> Self {
         let data = encapsulate(|e| {
             write_text(e, &endpoint.host);
@@ -271,6 +281,15 @@ impl TaggedComponent {
         }
     }
 
+    /// The most octets that the server takes in a datagram (OxORB).
+    pub fn oxorb_datagram(most: u32) -> Self {
+        let data = encapsulate(|e| e.ulong(most));
+        Self {
+            tag: tag::OXORB_DATAGRAM,
+            data,
+        }
+    }
+
     /// A UNIX socket of the same server, for clients that find it by its name to be the one of this identity, and bring
     /// memory (OxORB).
     pub fn oxorb_shm_socket(place: &str, identity: &SocketIdentity) -> Self {
@@ -328,6 +347,7 @@ impl TaggedComponent {
                     identity: SocketIdentity::read(&mut d)?,
                 }
             }
+            tag::OXORB_DATAGRAM => Component::OxorbDatagram(inside()?.ulong()?),
             _ => Component::Unknown,
         })
     }
@@ -374,7 +394,12 @@ pub(crate) fn write_text(e: &mut Encoder<'_>, text: &str) {
 
 /// The octets of an encapsulation in the byte order we publish.
 pub(crate) fn encapsulate(f: impl FnOnce(&mut Encoder<'_>)) -> Vec<u8> {
-    let written = Encoder::encapsulated(PUBLISHED, Dialect::GIOP_1_2, |e| {
+    encapsulate_in(PUBLISHED, f)
+}
+
+/// Returns the octets of an encapsulation in a byte order.
+pub(crate) fn encapsulate_in(order: ByteOrder, f: impl FnOnce(&mut Encoder<'_>)) -> Vec<u8> {
+    let written = Encoder::encapsulated(order, Dialect::GIOP_1_2, |e| {
         f(e);
         Ok(())
     });

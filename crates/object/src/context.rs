@@ -20,7 +20,7 @@ pub mod context_id {
     pub const SENDING_CONTEXT_RUN_TIME: u32 = 6;
     /// Invocation policies (Messaging).
     pub const INVOCATION_POLICIES: u32 = 7;
-    /// What an unknown user exception was (Java).
+    /// Description of an unknown user exception (Java).
     pub const UNKNOWN_EXCEPTION_INFO: u32 = 9;
     /// RT-CORBA priority of the request.
     pub const RT_CORBA_PRIORITY: u32 = 10;
@@ -65,10 +65,10 @@ pub mod context_id {
     }
 }
 
-/// One service context. `data` is an encapsulation: its first octet is its byte order.
+/// Service context. `data` is an encapsulation: its first octet is its byte order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ServiceContext<'a> {
-    /// What it is, see [`context_id`].
+    /// Kind of context, see [`context_id`].
     pub id: u32,
     /// The encapsulation's octets.
     pub data: &'a [u8],
@@ -108,7 +108,7 @@ impl<'a> ServiceContexts<'a> {
         self.iter().find(|context| context.id == id)
     }
 
-    /// How many there are.
+    /// Returns the number of contexts.
     #[inline]
     pub fn len(&self) -> usize {
         self.count

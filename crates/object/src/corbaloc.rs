@@ -6,6 +6,7 @@
 //! corbaname:<address>[,<address>...][/<key>][#<name>]
 //! ```
 
+use crate::prelude::*;
 use core::fmt;
 use core::str::FromStr;
 
@@ -31,7 +32,7 @@ pub const DEFAULT_KEY: &[u8] = b"NameService";
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Corbaloc {
-    /// Where the object is.
+    /// Location of the object.
     pub location: Location,
     /// The object key, escapes resolved.
     pub key: Vec<u8>,
@@ -144,7 +145,7 @@ impl fmt::Display for Corbaname {
     }
 }
 
-/// Where the object of a [`Corbaloc`] is.
+/// Location of the object of a [`Corbaloc`].
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Location {
     /// `rir:`, an initial reference of the ORB that resolves the URL; the key is its name.
@@ -153,7 +154,7 @@ pub enum Location {
     Iiop(Vec<Address>),
 }
 
-/// One `iiop:` address.
+/// Address of `iiop:`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Address {
     /// Highest GIOP version to use there; 1.0 when the URL names none.
@@ -186,16 +187,16 @@ impl fmt::Display for Address {
     }
 }
 
-/// What is wrong with a URL.
+/// Mistake in a URL.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Error {
-    /// It does not start with `corbaloc:` or `corbaname:`.
+    /// The URL does not start with `corbaloc:` or `corbaname:`.
     Scheme,
     /// An address is malformed.
     Address {
         /// The address.
         address: String,
-        /// What is wrong with it.
+        /// Description of the mistake.
         why: &'static str,
     },
     /// An address of a protocol we do not speak.
@@ -212,7 +213,8 @@ pub enum Error {
 }
 
 impl Error {
-    /// What `string_to_object` raises for it: BAD_PARAM, minor OMG 7 to 10.
+    /// Returns the exception that `string_to_object` raises for the mistake: BAD_PARAM, minor OMG 7
+    /// to 10.
     pub fn to_exception(&self) -> SystemException {
         let minor = match self {
             Self::Scheme => minor::bad_param::URL_SCHEME,
@@ -265,7 +267,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// What follows the scheme, which is compared without case.
+/// Returns the text behind the scheme, which is compared without case.
 pub(crate) fn strip_scheme<'t>(text: &'t str, scheme: &str) -> Option<&'t str> {
     let (start, rest) = text.trim().split_at_checked(scheme.len())?;
     start.eq_ignore_ascii_case(scheme).then_some(rest)
@@ -402,6 +404,31 @@ fn write_location_and_key(url: &Corbaloc, f: &mut fmt::Formatter<'_>) -> fmt::Re
     }
     f.write_str("/")?;
     escape(&url.key, f)
+}
+
+/// Returns an object key as a `corbaloc:` URL has it.
+///
+/// ```
+/// use oxorb_object::{escape_key, unescape_key};
+///
+/// let text = escape_key(b"Radar\x00 7");
+/// assert_eq!(text, "Radar%00%207");
+/// assert_eq!(unescape_key(&text).unwrap(), b"Radar\x00 7");
+/// ```
+pub fn escape_key(key: &[u8]) -> String {
+    struct Escaped<'k>(&'k [u8]);
+    impl fmt::Display for Escaped<'_> {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            escape(self.0, f)
+        }
+    }
+    Escaped(key).to_string()
+}
+
+/// Returns the octets of an object key that was [escaped](escape_key); `None`: a `%` is not followed by two hexadecimal
+/// digits.
+pub fn unescape_key(text: &str) -> Option<Vec<u8>> {
+    unescape(text).ok()
 }
 
 /// Writes octets outside the URL's characters as `%HH`.

@@ -10,12 +10,14 @@
 //! # Ok::<(), oxorb_object::corbaloc::Error>(())
 //! ```
 
+use crate::prelude::*;
 use oxorb_cdr::{Decoder, Dialect};
 
-use crate::components::{self, Component, orb_type};
+use crate::components::{self, Component, orb_type, tag};
 use crate::{
-    CodeSetComponent, IiopEndpoint, IiopProfile, Ior, Malformed, PlaceProfile, SocketIdentity,
-    TaggedComponent, TaggedProfile, Version, code_sets, hex, ior::profile_tag,
+    CodeSetComponent, Group, IiopEndpoint, IiopProfile, Ior, Malformed, PlaceProfile,
+    SocketIdentity, TaggedComponent, TaggedProfile, UipmcProfile, Version, code_sets, hex,
+    ior::profile_tag,
 };
 
 mod policies;
@@ -37,35 +39,35 @@ pub struct Reference {
     pub type_id: String,
     /// Whether it refers to no object.
     pub is_nil: bool,
-    /// Its profiles, in order.
+    /// Profiles of the reference, in order.
     pub profiles: Vec<Profile>,
 }
 
 /// An explained profile.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Profile {
-    /// Its tag.
+    /// Tag of the profile.
     pub tag: u32,
     /// The tag's name, if known.
     pub name: Option<&'static str>,
     /// Octets of its data.
     pub size: usize,
-    /// What the data says.
+    /// Explained data.
     pub content: Content,
 }
 
-/// What the data of a profile says.
+/// Explained data of a profile.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Content {
     /// An object behind TCP addresses.
     Iiop {
         /// Highest GIOP version.
         version: Version,
-        /// Its own address first, then alternates.
+        /// Address of the profile itself first, then alternates.
         endpoints: Vec<IiopEndpoint>,
         /// The object key.
         key: Key,
-        /// Its components, in order.
+        /// Components of the profile, in order.
         components: Vec<ExplainedComponent>,
     },
     /// An object behind an address that is not one of TCP, though it looks like one (TAO's SHMIOP and DIOP).
@@ -76,7 +78,7 @@ pub enum Content {
         address: IiopEndpoint,
         /// The object key.
         key: Key,
-        /// Its components, in order.
+        /// Components of the profile, in order.
         components: Vec<ExplainedComponent>,
     },
     /// An object behind a UNIX socket: TAO's UIOP, and OxORB's other protocols over such sockets.
@@ -85,11 +87,11 @@ pub enum Content {
         version: Version,
         /// Path of the socket, or `@` and an abstract name.
         path: String,
-        /// What tells the socket from others of this name; empty, where nothing does.
+        /// Identity that tells the socket from others of this name; empty, where there is none.
         identity: Vec<Field>,
         /// The object key.
         key: Key,
-        /// Its components, in order.
+        /// Components of the profile, in order.
         components: Vec<ExplainedComponent>,
     },
     /// An object behind an address that is one text: OxORB's protocols over TCP and memory.
@@ -100,7 +102,7 @@ pub enum Content {
         place: String,
         /// The object key.
         key: Key,
-        /// Its components, in order.
+        /// Components of the profile, in order.
         components: Vec<ExplainedComponent>,
     },
     /// Components that belong to the whole reference.
@@ -112,7 +114,7 @@ pub enum Content {
     },
     /// A known protocol with malformed data; kept as it is.
     Malformed {
-        /// What is wrong.
+        /// Mistake in the data.
         error: Malformed,
         /// The data in hexadecimal.
         hex: String,
@@ -122,22 +124,22 @@ pub enum Content {
 /// An explained component.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ExplainedComponent {
-    /// Its tag.
+    /// Tag of the component.
     pub tag: u32,
     /// The tag's name, if known.
     pub name: Option<&'static str>,
-    /// What it says, as labelled values; empty when we do not know.
+    /// Content as labelled values; empty for components that are not known.
     pub fields: Vec<Field>,
-    /// What is wrong with it, if its tag is known and its data malformed.
+    /// Mistake in the data of a component whose tag is known.
     pub error: Option<Malformed>,
     /// The data in hexadecimal.
     pub hex: String,
 }
 
-/// One labelled value.
+/// Labelled value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Field {
-    /// What the value is.
+    /// Name of the value.
     pub label: &'static str,
     /// The value.
     pub value: String,
@@ -148,9 +150,9 @@ pub struct Field {
 pub struct Key {
     /// Octets of the key.
     pub octets: usize,
-    /// As text; octets that are not printable ASCII as `\xHH`.
+    /// Key as text; octets that are not printable ASCII as `\xHH`.
     pub text: String,
-    /// In hexadecimal.
+    /// Key in hexadecimal.
     pub hex: String,
     /// The ORB that makes keys of this form, if recognised.
     pub maker: Option<&'static str>,
@@ -163,6 +165,7 @@ fn profile(profile: &TaggedProfile) -> Profile {
         profile_tag::TAO_SHMIOP | profile_tag::TAO_DIOP => {
             IiopProfile::parse_alike(profile).map(|it| addressed(it, tag))
         }
+        profile_tag::UIPMC => UipmcProfile::parse(profile).map(group),
         profile_tag::MULTIPLE_COMPONENTS => multiple_components(&profile.data),
         profile_tag::TAO_UIOP | profile_tag::OXORB_LITE_UNIX | profile_tag::OXORB_LITE_RT_UNIX => {
             PlaceProfile::parse(profile).map(unix)
@@ -202,6 +205,20 @@ fn addressed(profile: IiopProfile, tag: u32) -> Content {
         },
         key: key(&profile.object_key),
         components: explain(&profile.components, tag),
+    }
+}
+
+/// Explains a profile of multicasts: what stands for an object key is the group.
+fn group(profile: UipmcProfile) -> Content {
+    let named = profile.components.iter().find(|it| it.tag == tag::GROUP);
+    Content::Addressed {
+        version: Version::V1_2,
+        key: key(named.map_or(&[], |it| &it.data)),
+        components: explain(&profile.components, profile_tag::UIPMC),
+        address: IiopEndpoint {
+            host: profile.address,
+            port: profile.port,
+        },
     }
 }
 
@@ -259,11 +276,10 @@ fn explain(components: &[TaggedComponent], profile: u32) -> Vec<ExplainedCompone
 }
 
 fn explain_one(component: &TaggedComponent, profile: u32) -> ExplainedComponent {
-    use components::tag;
-
     let fields = match component.tag {
         tag::POLICIES => policies::fields(&component.data),
         tag::CSI_SEC_MECH_LIST => security::fields(&component.data),
+        tag::GROUP => Group::parse(&component.data).map(named_group),
         tag::RMI_CUSTOM_MAX_STREAM_FORMAT => stream_format(&component.data),
         tag::TAO_ENDPOINTS
             if profile == profile_tag::TAO_UIOP || profile_tag::is_placed(profile) =>
@@ -285,6 +301,16 @@ fn explain_one(component: &TaggedComponent, profile: u32) -> ExplainedComponent 
     }
 }
 
+/// Explains the group that a profile of multicasts names.
+fn named_group(group: Group) -> Vec<Field> {
+    let field = |label, value| Field { label, value };
+    vec![
+        field("domain", group.domain),
+        field("group", group.id.to_string()),
+        field("version", group.version.to_string()),
+    ]
+}
+
 /// The highest format of `writeObject` streams: an encapsulated octet.
 fn stream_format(data: &[u8]) -> Result<Vec<Field>, Malformed> {
     let version = Decoder::encapsulated(data, Dialect::GIOP_1_2)?.octet()?;
@@ -295,7 +321,7 @@ fn stream_format(data: &[u8]) -> Result<Vec<Field>, Malformed> {
 }
 
 /// An address and the priority of the lane behind it, if there is one.
-fn with_priority(address: &dyn std::fmt::Display, priority: i16) -> String {
+fn with_priority(address: &dyn core::fmt::Display, priority: i16) -> String {
     match priority {
         ..0 => address.to_string(),
         _ => format!("{address}, priority {priority}"),
@@ -352,6 +378,7 @@ fn fields(component: Component) -> Vec<Field> {
             fields.extend(identity_fields(&identity));
             fields
         }
+        Component::OxorbDatagram(most) => vec![field("largest datagram", format!("{most} octets"))],
         Component::Unknown => Vec::new(),
     }
 }
@@ -475,7 +502,7 @@ fn key(octets: &[u8]) -> Key {
     }
 }
 
-/// What the object keys of an ORB start with.
+/// Octets with which the object keys of an ORB start.
 const KEYS: [(&[u8], &str); 2] = [(&[0x14, 0x01, 0x0f, 0x00], "TAO"), (b"OX1", "OxORB")];
 
 fn to_hex(octets: &[u8]) -> String {

@@ -1,5 +1,6 @@
 //! Entry points of the fuzz targets of references: whatever the octets are, nothing may panic or hang.
 
+use crate::prelude::*;
 use core::str;
 
 use crate::{Ior, Url, describe, parse_reference};

@@ -1,5 +1,6 @@
 //! Hexadecimal digits, for `IOR:` and `%HH`.
 
+use crate::prelude::*;
 /// Appends two lower-case digits per octet.
 pub(crate) fn push(text: &mut String, octets: &[u8]) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";

@@ -1,5 +1,6 @@
-//! Which object a reference names, whatever octets it is written in.
+//! Identity of the object that a reference names, whatever octets the reference is written in.
 
+use crate::prelude::*;
 use core::hash::{Hash, Hasher};
 
 use crate::{IiopProfile, Ior, TaggedProfile, ior::profile_tag};

@@ -1,8 +1,9 @@
 //! The IIOP profile: host, port, object key and components (CORBA 3.4, 15.7.2).
 
+use crate::prelude::*;
 use core::fmt;
-use std::collections::HashSet;
 
+use oxorb_cdr::tables::TableSet;
 use oxorb_cdr::{ByteOrder, Decoder, Dialect, Printable};
 
 use crate::components::Component;
@@ -11,7 +12,7 @@ use crate::{
     ior::write_octets,
 };
 
-/// How to reach an object over TCP.
+/// Profile of an object that is reached over TCP.
 ///
 /// ```
 /// use oxorb_object::{IiopProfile, Version};
@@ -29,7 +30,7 @@ pub struct IiopProfile {
     pub port: u16,
     /// The server's name for the object; opaque to everybody else.
     pub object_key: Vec<u8>,
-    /// What else the server says, in its order; always empty in version 1.0.
+    /// Components, in the server's order; always empty in version 1.0.
     pub components: Vec<TaggedComponent>,
 }
 
@@ -59,7 +60,7 @@ impl IiopProfile {
     }
 
     /// Reads a profile of a protocol that shares the layout, whose address TCP does not reach.
-    pub(crate) fn parse_alike(profile: &TaggedProfile) -> Result<Self, Malformed> {
+    pub fn parse_alike(profile: &TaggedProfile) -> Result<Self, Malformed> {
         let tag = profile.tag;
         let mut d = Decoder::encapsulated(&profile.data, Dialect::GIOP_1_2)?;
         let version = Version {
@@ -163,14 +164,14 @@ fn are_lanes(endpoints: &[(IiopEndpoint, i16)]) -> bool {
 
 /// The first of each address with a port.
 fn distinct(all: impl IntoIterator<Item = IiopEndpoint>) -> Vec<IiopEndpoint> {
-    let mut seen = HashSet::new();
+    let mut seen = TableSet::new();
     let mut all: Vec<_> = all.into_iter().collect();
     all.retain(|endpoint| endpoint.port != 0 && seen.insert(endpoint.clone()));
     all
 }
 
 /// A TCP address as references carry it.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct IiopEndpoint {
     /// Host name or address; IPv6 without brackets.
     pub host: String,

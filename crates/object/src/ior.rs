@@ -1,5 +1,6 @@
 //! Interoperable object references (CORBA 3.4, 13.6.2).
 
+use crate::prelude::*;
 use core::fmt;
 use core::str::FromStr;
 
@@ -10,7 +11,7 @@ use crate::{CompletionStatus, IiopProfile, SystemException, hex, minor};
 /// An object reference: the type it claims to have, and one profile per way to reach it.
 ///
 /// Profiles of protocols we do not speak, and everything inside the others that we do not understand, are kept octet
-/// for octet and passed on (A2.7).
+/// for octet and passed on.
 ///
 /// ```
 /// let text = "IOR:00000000000000010000000000000000";
@@ -137,10 +138,10 @@ impl FromStr for Ior {
     }
 }
 
-/// One way to reach an object: which protocol, and what that protocol needs to know.
+/// Profile: the tag of a protocol, and what that protocol needs to reach the object.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct TaggedProfile {
-    /// Which protocol, see [`profile_tag`].
+    /// Tag of the protocol, see [`profile_tag`].
     pub tag: u32,
     /// The protocol's data as it came.
     pub data: Vec<u8>,
@@ -184,6 +185,8 @@ pub mod profile_tag {
     pub const OXORB_LITE_RT_MEMORY: u32 = 0x4f58_4f2a;
     /// OxORB: GIOPlite/RT over shared memory. The address is as in [`OXORB_SHM`].
     pub const OXORB_LITE_RT_SHM: u32 = 0x4f58_4f2b;
+    /// OxORB: GIOP over TLS. No profile has this tag, which policies about protocols name: IIOP profiles tell of TLS.
+    pub const OXORB_TLS: u32 = 0x4f58_4f30;
 
     /// Reports whether profiles of OxORB's own with this tag are `PlaceProfile`s.
     pub fn is_placed(tag: u32) -> bool {
@@ -227,7 +230,7 @@ pub mod profile_tag {
 /// Why text is not a stringified reference.
 #[derive(Clone, PartialEq, Eq)]
 pub enum IorError {
-    /// It does not start with `IOR:`.
+    /// The text does not start with `IOR:`.
     Prefix,
     /// A character is no hexadecimal digit, or the last digit has no partner.
     Digit {
@@ -239,7 +242,7 @@ pub enum IorError {
 }
 
 impl IorError {
-    /// What `string_to_object` raises for it.
+    /// Returns the exception that `string_to_object` raises for the mistake.
     pub fn to_exception(&self) -> SystemException {
         match self {
             Self::Prefix => {

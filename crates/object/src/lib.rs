@@ -12,7 +12,14 @@
 //!   [`CodeSetContext`] and those of [`contexts`] (priority, deadline, quality of service) are
 //!   contents of its members.
 //! * Octets that cannot be read yield [`Malformed`].
+//!
+//! Builds without the standard library, with an allocator: `default-features = false, features = ["spin"]`.
+#![no_std]
 #![forbid(unsafe_code)]
+
+extern crate alloc;
+#[cfg(any(feature = "std", test))]
+extern crate std;
 
 pub mod code_sets;
 pub mod components;
@@ -25,6 +32,7 @@ pub mod minor;
 
 mod bidirectional;
 mod context;
+mod group;
 mod hex;
 mod identity;
 mod iiop_profile;
@@ -33,10 +41,12 @@ mod malformed;
 mod note;
 mod place_profile;
 mod policy_values;
+mod prelude;
 mod priorities;
 mod protocol_properties;
 mod socket_identity;
 mod system_exception;
+mod tls;
 mod url;
 mod version;
 
@@ -48,7 +58,8 @@ pub use code_sets::{CodeSetComponent, CodeSetComponentInfo, CodeSetContext};
 pub use components::TaggedComponent;
 pub use context::{MAX_CONTEXTS, ServiceContext, ServiceContexts, context_id, write_contexts};
 pub use contexts::{CommunicationClass, Qos, Urgency};
-pub use corbaloc::{Corbaloc, Corbaname};
+pub use corbaloc::{Corbaloc, Corbaname, escape_key, unescape_key};
+pub use group::{Group, UipmcProfile};
 pub use iiop_profile::{IiopEndpoint, IiopProfile};
 pub use ior::{Ior, IorError, TaggedProfile, profile_tag, write_octets};
 pub use malformed::Malformed;
@@ -68,5 +79,6 @@ pub use protocol_properties::{
 };
 pub use socket_identity::{NotAnIdentity, SocketIdentity};
 pub use system_exception::{CompletionStatus, SystemException, SystemExceptionKind};
+pub use tls::{TlsMechanism, association};
 pub use url::{ReferenceError, Url, parse_reference};
 pub use version::Version;

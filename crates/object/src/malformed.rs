@@ -1,4 +1,4 @@
-//! What can be wrong with octets that describe an object or accompany a message.
+//! Errors of octets that describe an object or accompany a message.
 
 use core::fmt;
 

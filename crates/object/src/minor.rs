@@ -30,7 +30,7 @@ pub const SUN: u32 = 0x5355_0000;
 /// Vendors of the codes of IBM's ORB.
 pub const IBM: [u32; 2] = [0x4942_1000, 0x4942_f000];
 
-/// One row of the table.
+/// Row of the table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Minor {
     /// The exception the code belongs to.
@@ -39,9 +39,9 @@ pub struct Minor {
     pub code: u32,
     /// Name of the constant.
     pub name: &'static str,
-    /// What it means.
+    /// Meaning of the code.
     pub cause: &'static str,
-    /// What to do about it.
+    /// Cure.
     pub remedy: &'static str,
 }
 
@@ -54,7 +54,7 @@ pub fn find(kind: SystemExceptionKind, minor: u32) -> Option<&'static Minor> {
         .find(|row| row.kind == kind && row.code == minor)
 }
 
-/// What a code means, in a few words.
+/// Returns the meaning of a code, in a few words.
 pub fn explain(minor: u32, kind: SystemExceptionKind) -> Option<&'static str> {
     find(kind, minor).map(|row| row.cause)
 }
@@ -78,7 +78,7 @@ pub fn vendor(minor: u32) -> Option<&'static str> {
     })
 }
 
-/// What TAO says with one of its codes: where it happened, and the operating system's error.
+/// Explains one of TAO's codes: where the failure happened, and the operating system's error.
 ///
 /// TAO packs both into the lower twelve bits. `None` for codes of other vendors.
 pub fn explain_tao(minor: u32) -> Option<(&'static str, &'static str)> {
@@ -209,6 +209,7 @@ include!("minor/table.rs");
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::prelude::*;
 
     #[test]
     fn no_code_and_no_name_occurs_twice_in_one_exception() {

@@ -1,8 +1,8 @@
 //! Details that an exception cannot carry itself, since it is small and `Copy`.
 
-use std::fmt;
-use std::hash::{Hash, Hasher};
-use std::sync::OnceLock;
+use core::fmt;
+use core::hash::{Hash, Hasher};
+use oxorb_cdr::once::OnceLock;
 
 use oxorb_cdr::OutsideCodeSet;
 
@@ -23,7 +23,7 @@ static EXPLAINER: OnceLock<Explainer> = OnceLock::new();
 static KEEPER: OnceLock<Keeper> = OnceLock::new();
 
 impl Note {
-    /// Nothing is known.
+    /// Note without a text.
     pub const NONE: Note = Note(0);
 
     /// Returns the note with this number; 0 is [`NONE`](Self::NONE).

@@ -1,6 +1,7 @@
 //! Profiles whose address is one string: UIOP's as TAO writes it, and those of transports that have no
 //! profile of their own.
 
+use crate::prelude::*;
 use oxorb_cdr::{Decoder, Dialect};
 
 use crate::{Malformed, TaggedComponent, TaggedProfile, Version, components, ior};

@@ -194,6 +194,7 @@ impl Default for PolicyValueWriter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::prelude::*;
 
     #[test]
     fn a_list_holds_as_many_values_as_it_says_and_reads_back() {

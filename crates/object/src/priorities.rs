@@ -3,7 +3,8 @@
 //!
 //! Lists are short and bounded; protocols and their properties are in `protocol_properties.rs`.
 
-use std::fmt;
+use crate::prelude::*;
+use core::fmt;
 
 use oxorb_cdr::{Decoder, Dialect};
 
@@ -12,7 +13,7 @@ use crate::ior::write_octets;
 use crate::protocol_properties::{read_protocols, write_protocols};
 use crate::{Malformed, Protocol, TaggedComponent, policy_type};
 
-/// Who decides at which priority a request is served (`RTCORBA::PriorityModel`).
+/// Rule that decides at which priority a request is served (`RTCORBA::PriorityModel`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PriorityModel {
     /// The client: its priority travels with each request. 0 on the wire.
@@ -24,7 +25,7 @@ pub enum PriorityModel {
 /// `RTCORBA::PriorityModelPolicy`, type 40.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PriorityModelPolicy {
-    /// Who decides.
+    /// Rule that decides.
     pub model: PriorityModel,
     /// The priority of the object; under [`PriorityModel::ClientPropagated`] the one of requests that carry none.
     pub server_priority: i16,
@@ -78,7 +79,7 @@ impl fmt::Debug for TooMany {
     }
 }
 
-impl std::error::Error for TooMany {}
+impl core::error::Error for TooMany {}
 
 /// `RTCORBA::PriorityBands`: at most 16 here.
 pub type PriorityBands = Few<PriorityBand, 16>;
@@ -127,7 +128,7 @@ impl<T: Copy + Default, const MAX: usize> Default for Few<T, MAX> {
     }
 }
 
-impl<T: Copy + Default, const MAX: usize> std::ops::Deref for Few<T, MAX> {
+impl<T: Copy + Default, const MAX: usize> core::ops::Deref for Few<T, MAX> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
@@ -157,7 +158,7 @@ pub enum RtPolicyValue {
 }
 
 impl RtPolicyValue {
-    /// Its policy type.
+    /// Returns the policy type of the value.
     pub fn policy_type(&self) -> u32 {
         match self {
             RtPolicyValue::Model(_) => policy_type::PRIORITY_MODEL,
@@ -267,7 +268,8 @@ mod tests {
         TcpProtocolProperties, UnixDomainProtocolProperties, profile_tag,
     };
 
-    /// As TAO writes them (rt-facts 2.1): the component's encapsulation, and in it one encapsulation for each value.
+    /// Component that TAO writes (rt-facts 2.1): the component's encapsulation, and in it one
+    /// encapsulation for each value.
     #[test]
     fn tag_policies_is_laid_out_as_by_tao() {
         let bands = [

@@ -1,6 +1,7 @@
 //! Protocols and their properties on the wire, as TAO writes them: the lists of RT-CORBA's protocol policies
 //! (RT-CORBA 1.2, 5.15).
 
+use crate::prelude::*;
 use oxorb_cdr::{self as cdr, Decoder, Encoder};
 
 use crate::profile_tag;
@@ -91,7 +92,7 @@ impl Default for SharedMemoryProtocolProperties {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum ProtocolProperties {
-    /// No properties: everything as the ORB and the system do it.
+    /// Absence of properties: everything as the ORB and the system do it.
     #[default]
     None,
     /// Properties of TCP, and of SCTP, which has the same ones.
@@ -120,7 +121,7 @@ impl From<SharedMemoryProtocolProperties> for ProtocolProperties {
     }
 }
 
-/// One protocol and how it is to be used (`RTCORBA::Protocol`). GIOP itself has no properties.
+/// Protocol and its properties (`RTCORBA::Protocol`). GIOP itself has no properties.
 ///
 /// ```
 /// use oxorb_object::{Protocol, TcpProtocolProperties, UnixDomainProtocolProperties, profile_tag};

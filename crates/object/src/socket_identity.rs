@@ -1,7 +1,8 @@
 //! Identity of a UNIX socket.
 
-use std::fmt;
-use std::str::FromStr;
+use crate::prelude::*;
+use core::fmt;
+use core::str::FromStr;
 
 use oxorb_cdr::{self as cdr, Decoder, Encoder};
 
@@ -120,7 +121,7 @@ impl fmt::Debug for NotAnIdentity {
     }
 }
 
-impl std::error::Error for NotAnIdentity {}
+impl core::error::Error for NotAnIdentity {}
 
 #[cfg(test)]
 mod tests {

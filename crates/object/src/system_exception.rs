@@ -21,7 +21,7 @@ use crate::note::Note;
 /// `Debug` prints the same, so that a `main` which returns it is readable.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SystemException {
-    /// Which of the forty.
+    /// Kind: one of the forty.
     pub kind: SystemExceptionKind,
     /// Twenty bits of vendor and twelve of detail, see [`minor`].
     pub minor: u32,
@@ -142,11 +142,11 @@ impl fmt::Display for SystemException {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(u32)]
 pub enum CompletionStatus {
-    /// It ran to its end.
+    /// The operation ran to its end.
     Yes = 0,
-    /// It never started.
+    /// The operation never started.
     No = 1,
-    /// Nobody knows.
+    /// Whether the operation ran is not known.
     Maybe = 2,
 }
 
@@ -162,7 +162,7 @@ impl fmt::Display for CompletionStatus {
 
 macro_rules! kinds {
     ($($(#[$doc:meta])* $variant:ident $function:ident $name:literal;)*) => {
-        /// Which standard exception it is.
+        /// Kind of a standard exception.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         #[repr(u8)]
         pub enum SystemExceptionKind {
@@ -192,7 +192,7 @@ macro_rules! kinds {
             }
         }
 
-        /// One constructor per kind.
+        /// Constructors, a function for each kind.
         impl SystemException {
             $($(#[$doc])* pub const fn $function(minor: u32, completed: CompletionStatus) -> Self {
                 Self::new(SystemExceptionKind::$variant, minor, completed)
@@ -323,9 +323,13 @@ fn from_cdr(kind: ErrorKind, completed: CompletionStatus) -> SystemException {
         ErrorKind::NoMemoryLeft => {
             return SystemException::no_memory(minor::no_memory::CLIENT_SHARE, completed);
         }
+        ErrorKind::ArenaFull { .. } => {
+            return SystemException::no_memory(minor::no_memory::ARENA, completed);
+        }
         ErrorKind::NotInPlace { .. } => {
             return SystemException::no_resources(minor::no_resources::NOT_IN_PLACE, completed);
         }
+        ErrorKind::NotAlike => marshal::NOT_ALIKE,
         ErrorKind::BadIndirection(_) => marshal::INDIRECTION,
         ErrorKind::BadFixed => marshal::FIXED,
         ErrorKind::BadValueTag(_) | ErrorKind::BadChunk | ErrorKind::ValueMismatch => {

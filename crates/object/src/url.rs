@@ -1,7 +1,7 @@
 //! Every textual form of a reference.
 
+use crate::prelude::*;
 use core::fmt;
-use std::path::PathBuf;
 
 use oxorb_cdr::Printable;
 
@@ -19,7 +19,7 @@ pub enum Url {
     /// `corbaname:...`
     Corbaname(Corbaname),
     /// `file:...`: the file holds a reference in any of these forms.
-    File(PathBuf),
+    File(String),
 }
 
 /// Takes a textual reference apart. Does not look at files or names.
@@ -60,7 +60,7 @@ pub fn parse_reference(text: &str) -> Result<Url, ReferenceError> {
 /// Why text is no reference.
 #[derive(Clone, PartialEq, Eq)]
 pub enum ReferenceError {
-    /// It starts with no scheme we know.
+    /// The text starts with no known scheme.
     Scheme {
         /// The start of the text.
         text: String,
@@ -74,7 +74,7 @@ pub enum ReferenceError {
 }
 
 impl ReferenceError {
-    /// What `string_to_object` raises for it.
+    /// Returns the exception that `string_to_object` raises for the mistake.
     pub fn to_exception(&self) -> SystemException {
         match self {
             Self::Scheme { .. } => {

@@ -4,8 +4,8 @@ use oxorb_cdr::{ByteOrder, Dialect, Encoder};
 use oxorb_object::components::tag;
 use oxorb_object::describe::{self, Content, ExplainedComponent};
 use oxorb_object::{
-    IiopEndpoint, IiopProfile, Ior, PlaceProfile, SocketIdentity, TaggedComponent, TaggedProfile,
-    Version, profile_tag,
+    Group, IiopEndpoint, IiopProfile, Ior, PlaceProfile, SocketIdentity, TaggedComponent,
+    TaggedProfile, UipmcProfile, Version, profile_tag,
 };
 use oxorb_testkit::octets;
 
@@ -354,4 +354,32 @@ fn endpoints_without_a_priority_are_plain_addresses() {
     assert_eq!(lanes.endpoints(), [at(1), at(2)]);
     assert_eq!(lanes.lanes(), [(at(1), 0), (at(3), 20)]);
     assert_eq!(lanes.all_addresses(), [at(1), at(2), at(3)]);
+}
+
+#[test]
+fn groups_are_explained_by_domain_and_number() {
+    let group = Group {
+        domain: "plant".to_owned(),
+        id: 7,
+        version: 2,
+    };
+    let profile = UipmcProfile {
+        address: "239.255.0.7".to_owned(),
+        port: 5000,
+        components: vec![group.to_component()],
+    };
+    let Content::Addressed {
+        address,
+        components,
+        ..
+    } = explained(profile.to_profile())
+    else {
+        panic!("an address");
+    };
+    assert_eq!(address.to_string(), "239.255.0.7:5000");
+    assert_eq!(components[0].name, Some("TAG_GROUP"));
+    assert_eq!(
+        shown(&components[0]),
+        ["domain: plant", "group: 7", "version: 2"]
+    );
 }

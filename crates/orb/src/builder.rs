@@ -1,13 +1,17 @@
-//! From configuration to a running ORB.
+//! Builder of an ORB: from configuration to a running ORB.
 
-use std::iter::zip;
-use std::path::Path;
+#[cfg(feature = "files")]
+mod files;
+#[cfg(not(feature = "files"))]
+mod no_files;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use oxorb_cdr::{ByteOrder, CharSet};
-use oxorb_config::{ConfigError, Configuration};
-use oxorb_core::interceptor::{ClientInterceptor, Interceptors, ServerInterceptor};
+use oxorb_core::interceptor::{
+    ClientInterceptor, Interceptors, SchedulingInterceptor, ServerInterceptor,
+};
 use oxorb_core::protocol::Protocol;
 use oxorb_core::{
     ClientConnections, Concurrency, FILE_SETTINGS, Incompatible, Options, RunTimeScheduler,
@@ -44,46 +48,17 @@ pub struct Builder {
     threadpools: Vec<(String, Threadpool)>,
 }
 
-/// How each of the [`FILE_SETTINGS`] is read.
-const READERS: [Read; FILE_SETTINGS.len()] = [
-    |name| Configuration::personality(name),
-    |path| Configuration::read(Path::new(path)),
-    |path| Configuration::schedule(Path::new(path)),
-];
-
-type Read = fn(&str) -> Result<Configuration, ConfigError>;
-
 impl Builder {
     pub(crate) fn new() -> Self {
         let mut builder = Builder::default();
         builder.options.protocols = crate::protocols::table();
-        for (name, read) in zip(FILE_SETTINGS, READERS) {
+        for (at, name) in FILE_SETTINGS.iter().enumerate() {
             if let Ok(named) = std::env::var(format!("OXORB_{}", name.to_uppercase())) {
-                builder.take(read(&named));
+                builder.take_file(at, &named);
             }
         }
         builder.take_env();
         builder
-    }
-
-    /// A combination of settings and threadpools that was thought through, by its name or, if there is a `.` or `/` in
-    /// it, your own file: [`PERSONALITIES`](oxorb_config::PERSONALITIES). Also `-ORBPersonality` and
-    /// `OXORB_PERSONALITY`.
-    ///
-    /// Call it first: later settings win.
-    #[must_use]
-    pub fn personality(mut self, name: &str) -> Self {
-        self.take(Configuration::personality(name));
-        self
-    }
-
-    /// Settings and threadpools from a TOML file: [`oxorb_config`]. Also `-ORBConfigFile` and `OXORB_CONFIGFILE`.
-    ///
-    /// Call it first: later settings win.
-    #[must_use]
-    pub fn config_file(mut self, path: impl AsRef<Path>) -> Self {
-        self.take(Configuration::read(path.as_ref()));
-        self
     }
 
     /// Takes the `-ORB...` arguments out of a command line; the others are in
@@ -106,23 +81,23 @@ impl Builder {
     /// Applies the files that arguments name, and gives back the other arguments.
     fn take_files(&mut self, mut args: Vec<String>) -> Vec<String> {
         let mut named = false;
-        for (setting, read) in zip(FILE_SETTINGS, READERS) {
+        for (at, setting) in FILE_SETTINGS.into_iter().enumerate() {
             let is_it = |arg: &String| {
                 let name = arg.strip_prefix("-ORB").unwrap_or_default();
                 let name = name.split('=').next().unwrap_or_default();
                 name.eq_ignore_ascii_case(setting)
             };
-            while let Some(at) = args.iter().position(is_it) {
-                let arg = args.remove(at);
+            while let Some(place) = args.iter().position(is_it) {
+                let arg = args.remove(place);
                 let value = match arg.split_once('=') {
                     Some((_, value)) => Some(value.to_owned()),
-                    None => (at < args.len()).then(|| args.remove(at)),
+                    None => (place < args.len()).then(|| args.remove(place)),
                 };
                 match value {
                     Some(value) if setting == "ConfigFile" && value.ends_with(".cfg") => {
                         self.take_omniorb_file(&value);
                     }
-                    Some(value) => self.take(read(&value)),
+                    Some(value) => self.take_file(at, &value),
                     None => self.note(Err(SetupError::Setting(SettingError {
                         setting: arg,
                         problem: "needs a value: NAME|FILE".to_owned(),
@@ -135,18 +110,6 @@ impl Builder {
             self.take_env();
         }
         args
-    }
-
-    fn take(&mut self, read: Result<Configuration, ConfigError>) {
-        let applied = read.and_then(|configuration| {
-            configuration.apply(&mut self.options)?;
-            for (name, plan) in configuration.threadpools() {
-                self.threadpools.retain(|(known, _)| known != name);
-                self.threadpools.push((name.clone(), plan.clone()));
-            }
-            Ok(())
-        });
-        self.note(applied.map_err(|error| SetupError::Configuration(error.into())));
     }
 
     fn take_omniorb_file(&mut self, path: &str) {
@@ -211,35 +174,36 @@ impl Builder {
         self
     }
 
-    /// How long a two-way call may take; `None`: for ever.
+    /// Sets the time limit of a two-way call; `None`: no limit.
     #[must_use]
     pub fn round_trip_timeout(mut self, limit: impl Into<Option<Duration>>) -> Self {
         self.options.round_trip_timeout = limit.into();
         self
     }
 
-    /// How long connecting to one server may take.
+    /// Sets the time limit of connecting to a server.
     #[must_use]
     pub fn connect_timeout(mut self, limit: Duration) -> Self {
         self.options.connect_timeout = limit;
         self
     }
 
-    /// How client threads share connections.
+    /// Sets the strategy by which client threads share connections.
     #[must_use]
     pub fn client_connections(mut self, strategy: ClientConnections) -> Self {
         self.options.client_connections = strategy;
         self
     }
 
-    /// Which threads serve requests.
+    /// Sets the threads that serve requests.
     #[must_use]
     pub fn concurrency(mut self, strategy: Concurrency) -> Self {
         self.options.concurrency = strategy;
         self
     }
 
-    /// Has a filter pick the threads that serve requests, after those that were added before.
+    /// Adds a filter that picks the threads which serve requests, after those that were added
+    /// before.
     #[must_use]
     pub fn thread_filter(mut self, filter: impl ThreadFilter + 'static) -> Self {
         self.options.thread_filters.add(filter);
@@ -291,6 +255,14 @@ impl Builder {
         self
     }
 
+    /// Sets the interceptor of a scheduler whose threads go where requests go, of which an ORB has at most one.
+    #[must_use]
+    pub fn scheduling_interceptor(mut self, interceptor: Arc<dyn SchedulingInterceptor>) -> Self {
+        let set = self.interceptors.set_scheduling(interceptor);
+        self.note(set.map_err(SetupError::DuplicateInterceptor));
+        self
+    }
+
     /// Adds an interceptor of the requests this ORB serves.
     #[must_use]
     pub fn server_interceptor(mut self, interceptor: impl ServerInterceptor) -> Self {
@@ -306,15 +278,15 @@ impl Builder {
         self
     }
 
-    /// Everything else that can be configured.
+    /// Changes every other option that can be configured.
     #[must_use]
     pub fn configure(mut self, change: impl FnOnce(&mut Options)) -> Self {
         change(&mut self.options);
         self
     }
 
-    /// Any setting by its `-ORB` name; for files, see [`personality`](Self::personality) and
-    /// [`config_file`](Self::config_file).
+    /// Any setting by its `-ORB` name, other than those that name files: with the feature `files` there are `personality`
+    /// and `config_file`.
     #[must_use]
     pub fn setting(mut self, name: &str, value: &str) -> Self {
         let arg = [format!("-ORB{name}"), value.to_owned()];
@@ -336,7 +308,10 @@ impl Builder {
 
     /// Makes the ORB. It listens when the first object needs an address, or at
     /// once if endpoints were given, unless [`listen_late`](Self::listen_late).
-    pub fn build(self) -> Result<Orb, SetupError> {
+    pub fn build(mut self) -> Result<Orb, SetupError> {
+        if let Some(rules) = self.options.access_rules.clone() {
+            self.interceptors.set_access_rules(&rules);
+        }
         match self.error {
             Some(error) => Err(error),
             None => {
@@ -361,6 +336,9 @@ impl Builder {
             .check_protocols()
             .map_err(SetupError::Setting)?;
         self.options.check().map_err(SetupError::Incompatible)?;
+        self.options
+            .prepare_security()
+            .map_err(SetupError::Setting)?;
         if let Some(scheduler) = &self.options.realtime.scheduler {
             let enforceable = scheduler.table.enforceable();
             enforceable.map_err(SetupError::Schedule)?;

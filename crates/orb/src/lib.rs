@@ -38,7 +38,8 @@
 
 #[doc(hidden)]
 pub mod __gen;
-/// What values are written to and read from: for [`CustomMarshal`], and for octets that no message carries.
+/// Codec that values are written to and read from: for [`CustomMarshal`], and for octets that no
+/// message carries.
 pub mod cdr {
     pub use oxorb_cdr::{Decode, Decoder, Dialect, Encode, Encoder, Error, ErrorKind, Result};
 }
@@ -71,24 +72,34 @@ pub use oxorb_cdr::{
     StringValue, TcKind, TypeCode, Typed, Value, ValueBase, ValueInfo, ValueRegistry, ValueState,
     Valuetype, Wchar, Wstring, WstringValue,
 };
+#[cfg(feature = "files")]
 pub use oxorb_config::{ConfigError, Configuration, PERSONALITIES, Personality};
+pub use oxorb_core::BeyondBudget;
 pub use oxorb_core::{
-    Abstract, Amh, Arriving, AsyncReply, Attempt, Buffered, Busy, CallsBetween, ClientConnections,
-    Collocation, Concurrency, ConnectionEvent, ConnectionStatistics, Context, CurrentLane,
-    DelegatesTo, Demultiplexing, Detached, DetachedReply, Failure, Held, Incident, Incompatible,
-    Interface, LaneEndpoints, LaneMemory, LaneNumber, LaneScheduling, Later, LogLevel,
-    MappingChoice, Meaning, Measurement, Measurements, MessageBuffers, Modules, MutexNotFound,
-    ObjectRef, Options, OrbThread, Outcome, PEER_OPTIONS, PeerOption, PoolThread, PreconnectError,
-    Prepared, QueueOrder, Raised, Raises, RateGroup, ReactorChoice, RealTime, Ref, ReplyTo,
-    RequestBuffering, Reservation, ResolveError, RtMutex, RtMutexGuard, RunTimeScheduler, SETTINGS,
-    Schedule, SchedulingClass, Servant, ServedBy, Serving, Setting, SettingError, SetupError,
-    Slots, ThreadAttributes, ThreadFilter, ThreadFilters, ThreadPurpose, ThreadScheduling,
-    Threadpool, ThreadpoolError, ThreadpoolId, ThreadpoolLane, ThreadpoolLanes, Upcall,
-    current_deadline, current_qos, last_failure, policy, request_is_cancelled, wait_until,
+    Abstract, Amh, ArenaFull, Arriving, AsyncReply, Attempt, Budget, BudgetError, BudgetOf,
+    BudgetUse, Buffered, Busy, CallbackThreads, CallsBetween, ClassPacing, ClientConnections,
+    Collocation, Concurrency, ConfinedBy, ConfinedServant, ConnectionEvent, ConnectionStatistics,
+    Context, CurrentLane, DelegatesTo, Demultiplexing, Detached, DetachedReply, DropError,
+    DropRule, DropRules, Failure, Held, Incident, Incompatible, Interface, LaneEndpoints,
+    LaneMemory, LaneNumber, LaneScheduling, Later, LogLevel, MappingChoice, Meaning, Measurement,
+    Measurements, MessageBuffers, Modules, MutexNotFound, NotConfined, NotOneThread, ObjectRef,
+    OperationSearch, Options, OrbThread, Outcome, Overrun, OverrunHooks, PEER_OPTIONS, PeerOption,
+    PoolThread, PreconnectError, Prepared, ProcessorShare, QueueOrder, Raised, Raises, RateGroup,
+    ReactorChoice, RealTime, Ref, ReplyTo, RequestBuffering, RequestRate, Reservation,
+    ResolveError, RtMutex, RtMutexGuard, RunTimeScheduler, SETTINGS, Schedule, SchedulingClass,
+    Servant, ServedBy, Serving, Setting, SettingError, SetupError, Sleep, Slots, Steering,
+    ThreadAttributes, ThreadFilter, ThreadFilters, ThreadPurpose, ThreadScheduling, Threadpool,
+    ThreadpoolError, ThreadpoolId, ThreadpoolLane, ThreadpoolLanes, Upcall, current_deadline,
+    current_qos, last_failure, policy, request_is_cancelled, wait_until,
+};
+pub use oxorb_core::{
+    Admission, AdmissionError, AdmissionPlan, AdmissionRequest, CarriedQos, carried_qos,
 };
 pub use oxorb_core::{escape, interceptor, probe, protocol};
 
-/// Messagings with less around CORBA's messages than GIOP has, for protocols of an application's own.
+/// Messagings with less around CORBA's messages than GIOP has, for protocols of an application's own. With the feature
+/// `lite`, which is a default.
+#[cfg(feature = "lite")]
 pub mod lite {
     pub use oxorb_lite::{GIOP_LITE, GIOP_LITE_RT, Messaging};
 }
@@ -108,11 +119,14 @@ pub use oxorb_rt::{
     Distribution, Histogram, NativePriority, NativeRange, OutOfRange, Priority, PriorityMapping,
     PriorityTransform,
 };
+#[cfg(any(feature = "tls", feature = "tls-aws-lc-rs"))]
+pub use oxorb_tls as tls;
 pub use oxorb_transport as transport;
 
 pub use oxorb_object::SocketIdentity;
 pub use oxorb_object::components::tag::{
-    ALTERNATE_IIOP_ADDRESS, OMNIORB_UNIX, OXORB_SHM_SOCKET, OXORB_SOCKET, TAO_ENDPOINTS,
+    ALTERNATE_IIOP_ADDRESS, CSI_SEC_MECH_LIST, OMNIORB_UNIX, OXORB_SHM_SOCKET, OXORB_SOCKET,
+    SSL_SEC_TRANS, TAO_ENDPOINTS,
 };
 
 /// Returns a reference as `corbaloc:iiop:...`, with the addresses of every protocol that ORBs speak
@@ -121,7 +135,7 @@ pub fn corbaloc(ior: &Ior) -> Option<String> {
     protocols::table().url_of(ior)
 }
 
-/// What an operation without declared exceptions gives.
+/// Result of an operation without declared exceptions.
 pub type Result<T> = core::result::Result<T, SystemException>;
 
 /// Includes the Rust that `oxorb_idlgen::compile(["idl/NAME.idl"])` made in `build.rs`.
@@ -146,6 +160,11 @@ struct PoaPage;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/realtime.md")]
 struct RealTimePage;
+
+/// The page about admission and budgets, whose examples are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/admission.md")]
+struct AdmissionPage;
 
 /// The page about policies, whose example is a test.
 #[cfg(doctest)]

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use oxorb_core::interceptor::Interceptors;
 use oxorb_core::{
-    Interface, Measurements, ObjectRef, Options, SetupError, Threadpool, ThreadpoolId,
+    Admission, Interface, Measurements, ObjectRef, Options, Servant, SetupError, Threadpool,
+    ThreadpoolId,
 };
 use oxorb_poa::{AdapterObserver, Poa, RootAdapter};
 
@@ -63,7 +64,10 @@ impl Orb {
         }
         let scheduler = core.options().realtime.scheduler.as_ref();
         if listens && scheduler.is_some_and(|scheduler| scheduler.measure) {
-            serve_measurements(&root_poa)?;
+            serve(&root_poa, Measurements::NAME, Arc::new(Measurements))?;
+        }
+        if listens && core.options().realtime.admission.is_some() {
+            serve(&root_poa, Admission::NAME, Arc::new(Admission))?;
         }
         Ok(Orb {
             core,
@@ -85,7 +89,7 @@ impl Orb {
         found.map(|&(_, id)| id)
     }
 
-    /// What [`Builder::args`] left of the command line.
+    /// Returns the command line without the arguments that [`Builder::args`] took.
     pub fn args(&self) -> &[String] {
         &self.args
     }
@@ -106,11 +110,11 @@ impl Orb {
     }
 }
 
-/// For `oxorb sched watch` and `calibrate`.
-fn serve_measurements(root: &Poa) -> Result<(), SetupError> {
-    let object = root.activate_servant(Arc::new(Measurements));
+/// Makes `corbaloc::host:port/name` lead to an object of the ORB's own: for `oxorb sched`.
+fn serve(root: &Poa, name: &str, servant: Arc<dyn Servant>) -> Result<(), SetupError> {
+    let object = root.activate_servant(servant);
     let object = object.map_err(|error| SetupError::Configuration(Box::new(error)))?;
-    root.bind_name(Measurements::NAME, &ObjectRef::from_ref(object));
+    root.bind_name(name, &ObjectRef::from_ref(object));
     Ok(())
 }
 

@@ -1,46 +1,26 @@
 //! Protocols of an ORB.
 
-use std::sync::Arc;
+use oxorb_core::protocol::{Protocol, Protocols};
 
-use oxorb_core::protocol::{Placed, Protocol, Protocols};
-use oxorb_lite::{GIOP_LITE, GIOP_LITE_RT, Messaging};
-use oxorb_object::profile_tag;
-use oxorb_transport::tcp::{self, Tcp};
+#[cfg(feature = "lite")]
+mod lite;
 
-/// Protocols that every ORB speaks besides IIOP. Of those that IIOP's profiles tell of, for clients on the same host, the
+/// Protocols that every ORB speaks besides IIOP, by the features of this crate. Of those that IIOP's profiles tell of, for clients on the same host, the
 /// first is preferred.
 #[rustfmt::skip] // a row for each
 const TABLE: &[fn() -> Protocol] = &[
-    oxorb_shm::protocol,
-    oxorb_uiop::protocol,
-    || over_tcp("giop-lite-rt+tcp", GIOP_LITE_RT, profile_tag::OXORB_LITE_RT_TCP),
-    || over_unix("giop-lite-rt+unix", GIOP_LITE_RT, profile_tag::OXORB_LITE_RT_UNIX),
-    || over_memory("giop-lite-rt+shm", GIOP_LITE_RT, profile_tag::OXORB_LITE_RT_SHM),
-    || over_tcp("giop-lite+tcp", GIOP_LITE, profile_tag::OXORB_LITE_TCP),
-    || over_unix("giop-lite+unix", GIOP_LITE, profile_tag::OXORB_LITE_UNIX),
-    || over_memory("giop-lite+shm", GIOP_LITE, profile_tag::OXORB_LITE_SHM),
+    #[cfg(feature = "memory")] oxorb_shm::protocol,
+    #[cfg(feature = "unix")] oxorb_uiop::protocol,
+    #[cfg(feature = "datagrams")] oxorb_datagram::protocol,
+    #[cfg(feature = "datagrams")] oxorb_datagram::group::protocol,
+    #[cfg(any(feature = "tls", feature = "tls-aws-lc-rs"))] oxorb_tls::protocol,
+    #[cfg(feature = "lite")] lite::rt_over_tcp,
+    #[cfg(all(feature = "lite", feature = "unix"))] lite::rt_over_unix,
+    #[cfg(all(feature = "lite", feature = "memory"))] lite::rt_over_memory,
+    #[cfg(feature = "lite")] lite::over_tcp,
+    #[cfg(all(feature = "lite", feature = "unix"))] lite::over_unix,
+    #[cfg(all(feature = "lite", feature = "memory"))] lite::over_memory,
 ];
-
-/// Returns a messaging over TCP, whose profiles have a tag of OxORB's own.
-fn over_tcp(name: &'static str, messaging: &'static dyn Messaging, tag: u32) -> Protocol {
-    let profile = Placed::new(tag, name, tcp::SCHEME);
-    let protocol = Protocol::new(name, profile, Some(messaging), Arc::new(Tcp));
-    protocol.expect("TCP is a reliable stream")
-}
-
-/// Returns a messaging over UNIX sockets, whose profiles have a tag of OxORB's own.
-fn over_unix(name: &'static str, messaging: &'static dyn Messaging, tag: u32) -> Protocol {
-    let profile = Placed::new(tag, name, oxorb_uiop::SCHEME).with_paths();
-    let protocol = Protocol::new(name, profile, Some(messaging), Arc::new(oxorb_uiop::Unix));
-    protocol.expect("UNIX sockets are reliable streams")
-}
-
-/// Returns a messaging over shared memory, whose profiles have a tag of OxORB's own.
-fn over_memory(name: &'static str, messaging: &'static dyn Messaging, tag: u32) -> Protocol {
-    let profile = Placed::new(tag, name, oxorb_shm::SCHEME).with_paths();
-    let protocol = Protocol::new(name, profile, Some(messaging), Arc::new(oxorb_shm::Shm));
-    protocol.expect("shared memory is a reliable stream")
-}
 
 /// Returns IIOP and the protocols of the table.
 pub(crate) fn table() -> Protocols {

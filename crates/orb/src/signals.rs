@@ -1,9 +1,9 @@
-//! Signals that end an ORB in order.
+//! Signals that end an ORB in order, or have it read certificates again.
 
 use std::io;
 
 use oxorb_core::ThreadPurpose;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level;
 
@@ -44,6 +44,32 @@ impl Orb {
             }
         };
         self.start_thread(ThreadPurpose::Shutdown, "oxorb-signals", wait)
+    }
+
+    /// Reads certificates, keys, roots and lists of revoked certificates again on SIGHUP, as
+    /// [`reload_security`](oxorb_core::Orb::reload_security) does, which logs how that went. An ORB whose settings name none of
+    /// these is left as it is, and SIGHUP ends its process, as it does without this call.
+    ///
+    /// Starts one thread, which waits for signals and holds no reference to the ORB.
+    ///
+    /// # Errors
+    /// The system refuses the handler or the thread.
+    pub fn reload_security_on_signal(&self) -> io::Result<()> {
+        if !self.options().has_security() {
+            return Ok(());
+        }
+        let mut signals = Signals::new([SIGHUP])?;
+        let orb = self.downgrade();
+        let wait = move || {
+            for _ in signals.forever() {
+                let Some(orb) = orb.upgrade() else {
+                    continue;
+                };
+                // The log says what failed.
+                let _ = orb.reload_security();
+            }
+        };
+        self.start_thread(ThreadPurpose::Watcher, "oxorb-reload", wait)
     }
 }
 

@@ -11,7 +11,7 @@ use common::child::{self, Child};
 use common::fake::{FakeServer, Received};
 use common::peer::{Peer, from_another_address, kind};
 use common::transport::{
-    anywhere, anywhere_with, free_place, is_memory, is_tcp, listening, url, wire,
+    anywhere, anywhere_with, free_place, has_ports, is_memory, listening, url, wire,
 };
 use common::*;
 use oxorb::__gen::{Op, decode_ref, encode_ref};
@@ -43,7 +43,7 @@ struct Hidden {
 
 impl Hidden {
     fn new() -> Hidden {
-        if is_tcp() {
+        if has_ports() {
             let endpoint = anywhere_with("hostname_in_ior=behind-nat.invalid");
             return Hidden {
                 endpoint,
@@ -74,7 +74,7 @@ impl Hidden {
 
     /// The place that the system has chosen for an object that is there, for the next client.
     fn again(mut self, object: &ObjectRef) -> Hidden {
-        if is_tcp() {
+        if has_ports() {
             let port = format!(":{}/", port(&address(object)));
             self.endpoint = self.endpoint.replace(":0/", &port);
         }

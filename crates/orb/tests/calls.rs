@@ -154,6 +154,8 @@ fn a_call_that_takes_too_long_is_timeout_maybe() {
             .activate_servant(Arc::new(Pinger::default()))
             .unwrap();
         let object = elsewhere(client, &local);
+        // Connected first, however long that takes: the time runs while the servant sleeps.
+        assert_eq!(ping(&object, 1), Ok(2));
         let hurried = object.with_timeout(Duration::from_millis(50));
         let late = timed_out(|| call(&hurried, &SLEEP));
         assert_eq!(late.completed, CompletionStatus::Maybe);

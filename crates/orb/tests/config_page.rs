@@ -65,6 +65,8 @@ borrowing = false
 stack_size = 262144
 buffering = { requests = 64, octets = 65536 }
 message_buffers = { connections = 8, octets = 16384 }   # of each lane, made and touched before anybody connects
+value_arena = 131072                # octets of each thread for decoded values of @borrowed parameters, there from the start
+front = { endpoint = "iiop://:2809", by = "mark" }      # an endpoint of all lanes: by the DSCP of a client's packets, or "processor"
 
 [[threadpool.control.lane]]
 name = "50 Hz"                      # for people
@@ -75,6 +77,8 @@ cpu = 1
 dscp = 46                           # marks its packets
 socket_priority = 5                 # their queue in the network device, 0 to 6
 busy_poll = 50                      # microseconds that reads look for packets in the device (SO_BUSY_POLL)
+pacing = 5000000                    # octets a second that each connection sends, at most (SO_MAX_PACING_RATE)
+napi = "eth0"                       # threads of the kernel at this priority take the packets of the device
 scheduling = "SCHED_RR"             # SCHED_FIFO, SCHED_RR, SCHED_OTHER, SCHED_IDLE; otherwise as -ORBSchedPolicy says
 #scheduling = { runtime = 2000, deadline = 10000, period = 20000 }   # microseconds (SCHED_DEADLINE); no cpu, no dynamic
 
@@ -92,6 +96,15 @@ cpu = 1
 table = "schedule.json"             # from `oxorb sched emit --language json`; relative to this file
 measure = true                      # for `oxorb sched watch` and `calibrate`
 modules = { capacity = 64, storage = "heap", missed = "demote", threads = 1, cpu = 1, admission = true }
+
+[access]                            # who may call what: docs/security.md
+default = "deny"                    # what no rule matches; has to be said
+
+[[access.rule]]                     # the first that matches decides
+allow = ["tls:CN=alice,O=Bank", "uid:1000", "10.0.0.0/8"]
+object = "accounts/*"
+operation = ["balance", "deposit"]
+protected = true                    # over TLS
 ```
 
 The environment wins over the file, arguments win over both, wherever they stand. An error names file and line. Settings

@@ -498,6 +498,9 @@ impl Servant for Collector {
     }
 }
 
+/// How many anys take the memory of one on a machine of 64 bits.
+const MEMORY: u32 = 8 / size_of::<usize>() as u32;
+
 fn collect(object: &ObjectRef, anys: u32) -> Result<u32, oxorb::SystemException> {
     let nulls = |e: &mut oxorb_cdr::Encoder<'_>| {
         e.ulong(anys);
@@ -511,6 +514,7 @@ fn collect(object: &ObjectRef, anys: u32) -> Result<u32, oxorb::SystemException>
 #[test]
 fn values_of_a_message_are_bounded_as_its_octets_are() {
     let _guard = watchdog(2 * LONG);
+    let (fit, too_many, never) = (30_000 * MEMORY, 60_000 * MEMORY, 200_000 * MEMORY);
     for concurrency in EVERY_CONCURRENCY {
         let settings = [("MaxOctetsPerClient", "5000000"), ("MaxDecoded", "8000000")];
         let server = server_with(concurrency, &settings);
@@ -522,19 +526,19 @@ fn values_of_a_message_are_bounded_as_its_octets_are() {
         let object = elsewhere(&client, &local);
         assert_eq!(collect(&object, 10), Ok(10));
         for round in 1..=3 {
-            let refused = collect(&object, 60_000).unwrap_err();
+            let refused = collect(&object, too_many).unwrap_err();
             assert_raised(refused, SystemExceptionKind::NoMemory, CompletionStatus::No);
             assert_eq!(refused.minor, minor::no_memory::CLIENT_SHARE);
             assert_eq!(count(&server, Incident::TooManyOctets), 2 * round - 1);
 
-            let refused = collect(&object, 200_000).unwrap_err();
+            let refused = collect(&object, never).unwrap_err();
             assert_raised(refused, SystemExceptionKind::ImpLimit, CompletionStatus::No);
             assert_eq!(refused.minor, minor::imp_limit::DECODED);
 
             // The connection lives on, and what was taken was given back.
-            assert_eq!(collect(&object, 30_000), Ok(30_000));
+            assert_eq!(collect(&object, fit), Ok(fit));
             assert_eq!(
-                collect(&object, 60_001).unwrap_err().minor,
+                collect(&object, too_many + 1).unwrap_err().minor,
                 minor::no_memory::CLIENT_SHARE
             );
         }
@@ -726,11 +730,11 @@ fn values_of_requests_that_are_answered_later_count_until_then() {
         let object = elsewhere(&client, &local);
         for _ in 0..2 {
             thread::scope(|scope| {
-                let first = scope.spawn(|| collect(&object, 30_000));
+                let first = scope.spawn(|| collect(&object, 30_000 * MEMORY));
                 while kept.0.lock().unwrap().is_empty() {
                     thread::sleep(Duration::from_millis(1));
                 }
-                let refused = collect(&object, 30_000).unwrap_err();
+                let refused = collect(&object, 30_000 * MEMORY).unwrap_err();
                 assert_raised(refused, SystemExceptionKind::NoMemory, CompletionStatus::No);
                 assert_eq!(refused.minor, minor::no_memory::CLIENT_SHARE);
                 for later in kept.0.lock().unwrap().drain(..) {

@@ -65,7 +65,7 @@ JacORB's properties are in files that its programs name; OxORB does not read the
 |---|---|---|
 | `ORBInitRef.NAME` | `-ORBInitRef` | also as `-ORBInitRef.NAME=URL` |
 | `OAPort`, `OAIAddr` | `-ORBListenEndpoints` | `iiop://ADDRESS:PORT` |
-| `OASSLPort` | - | there is no TLS |
+| `OASSLPort` | `ListenEndpoints iiops://HOST:PORT` | [TLS](security.md) |
 | `jacorb.ior_proxy_host`, `jacorb.ior_proxy_port` | `-ORBEndPointPublish` | `HOST:PORT` |
 | `jacorb.implname` | - | keys of persistent objects hold no server name |
 | `jacorb.use_imr` | - | there is no Implementation Repository |
@@ -86,5 +86,5 @@ JacORB's properties are in files that its programs name; OxORB does not read the
 | `jacorb.log.default.verbosity` | `-ORBLogLevel` | 0 and 1 error, 2 warn, 3 info, 4 debug |
 | `jacorb.logfile` | `-ORBLogFile` | |
 | `jacorb.dns.enable` | `-ORBEndPointPublish hostname` | |
-| `jacorb.security.*` | - | there is no TLS |
+| `jacorb.security.*` | `TlsCertificate`, `TlsRoots`, `TlsClients` | [PEM files, no key stores](security.md); no SAS |
 ";

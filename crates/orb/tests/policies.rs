@@ -980,7 +980,7 @@ fn a_local_call_has_a_time_limit_in_the_end() {
     let object = ObjectRef::from_ref(local.unwrap());
     assert_eq!(ping(&object, 1), Ok(2));
     // It sleeps for longer, and has run.
-    let hurried = object.with_timeout(MS);
+    let hurried = object.with_timeout(50 * MS);
     let late = timed_out(|| call(&hurried, &SLEEP));
     assert_raised(late, SystemExceptionKind::Timeout, CompletionStatus::Yes);
     server.shutdown(true).unwrap();

@@ -401,11 +401,9 @@ fn explicit_binding_opens_all_that_calls_need() {
             pings(priority); // buffers grow to their size
             let locks = lock::taken();
             let ((), used) = allocations(|| pings(priority));
-            assert_eq!(
-                (used.count, lock::taken()),
-                (0, locks),
-                "priority {priority}"
-            );
+            assert_eq!(lock::taken(), locks, "priority {priority}");
+            // Rustls allocates for each record.
+            assert!(transport::is_tls() || used.count == 0, "{used:?}");
         }
         assert!(
             server
@@ -510,7 +508,9 @@ fn what_a_call_is_worth_travels_and_the_servant_sees_it() {
     pings();
     let locks = lock::taken();
     let ((), used) = allocations(pings);
-    assert_eq!((used.count, lock::taken()), (0, locks));
+    assert_eq!(lock::taken(), locks);
+    // Rustls allocates for each record.
+    assert!(transport::is_tls() || used.count == 0, "{used:?}");
     client.shutdown(true).unwrap();
     server.shutdown(true).unwrap();
 }

@@ -8,15 +8,15 @@ use std::time::Duration;
 
 use common::{call, elsewhere};
 use oxorb::__gen::Op;
-use oxorb::policy::Qos;
+use oxorb::policy::{PriorityBandedConnection, Qos};
 use oxorb::sched::level::{Criticality, Importance};
 use oxorb::sched::repository::Characteristics;
 use oxorb::sched::time::MILLISECOND;
 use oxorb::sched::{DispatchModel, DispatchTable, OsPriorities, Repository, Schedule, Strategy};
 use oxorb::{
-    Incident, Interface, ObjectRef, Orb, Outcome, Poa, Policies, Priority, PriorityModel,
-    PriorityModelPolicy, RtPolicies, RunTimeScheduler, SchedulingClass, Servant, ThreadPolicy,
-    Upcall, current_qos,
+    Incident, Interface, ObjectRef, Orb, Outcome, Poa, Policies, Priority, PriorityBand,
+    PriorityModel, PriorityModelPolicy, RtPolicies, RunTimeScheduler, SchedulingClass, Servant,
+    ThreadPolicy, Upcall, current_qos,
 };
 use oxorb_sys::schedule;
 use oxorb_testkit::require_realtime;
@@ -294,6 +294,73 @@ fn the_row_of_an_operation_chooses_its_lane_and_its_connection() {
     assert_eq!(accepted, 2, "one connection to each lane");
     // What has no row goes by the caller's priority, for which there is no lane.
     assert!(call(&object, &OTHER).is_err());
+    server.shutdown(true).unwrap();
+}
+
+/// A4.12 with bands: the row chooses the band, the band the connection, and that leads to a lane of the band, whose priority
+/// is none of the rows'.
+#[test]
+fn the_row_of_an_operation_chooses_its_band_its_connection_and_a_lane_within() {
+    common::only_over!(
+        CONTEXTS,
+        "priorities travel in messages that have room for them"
+    );
+    let client = orb(Some(scheduler(false)), SchedulingClass::Other);
+    let server = orb(None, SchedulingClass::Other);
+    let priority = |number| Priority::new(number).unwrap();
+    // The priorities of the rows, as a server without lanes sees them.
+    let (plain, machine) = (
+        orb(None, SchedulingClass::Other),
+        Arc::new(Machine::default()),
+    );
+    let mut policies = Policies {
+        realtime: RtPolicies {
+            priority_model: Some(PriorityModelPolicy {
+                model: PriorityModel::ClientPropagated,
+                server_priority: 0,
+            }),
+            ..RtPolicies::default()
+        },
+        ..Policies::default()
+    };
+    let poa = plain.root_poa().create_poa("plain", policies).unwrap();
+    poa.manager().activate().unwrap();
+    let object = elsewhere(&client, activate(&poa, &machine).reference());
+    client.set_thread_priority(Priority::MIN).unwrap();
+    let [fast, slow] = [&FAST, &SLOW].map(|op| {
+        call(&object, op).unwrap();
+        last(&machine).priority.unwrap().get()
+    });
+    plain.shutdown(true).unwrap();
+    let between = slow + 1;
+    assert!(between < fast, "there is room between the bands");
+    let above = fast + 100;
+    let lanes = [between, above].map(|at| oxorb::ThreadpoolLane::new(priority(at), 1));
+    let pool = server.create_threadpool(oxorb::Threadpool::with_lanes(lanes));
+    policies.realtime.threadpool = Some(pool.unwrap());
+    let poa = server.root_poa().create_poa("bands", policies).unwrap();
+    poa.manager().activate().unwrap();
+    let object = elsewhere(&client, activate(&poa, &machine).reference());
+    let bands =
+        [(0, between), (between + 1, above + 1)].map(|(low, high)| PriorityBand { low, high });
+    let banded = PriorityBandedConnection::new(&bands).unwrap();
+    let object = object.with(banded);
+    for _ in 0..3 {
+        for (op, lane) in [(&FAST, above), (&SLOW, between)] {
+            call(&object, op).unwrap();
+            assert_eq!(last(&machine).priority, Some(priority(lane)), "{}", op.name);
+        }
+    }
+    let accepted = server.connection_statistics().accepted;
+    assert_eq!(accepted, 2, "one connection for each band");
+    // What has no row goes by the caller's priority: here that of the lower band.
+    call(&object, &OTHER).unwrap();
+    assert_eq!(last(&machine).priority, Some(priority(between)));
+    assert_eq!(server.connection_statistics().accepted, 2);
+    client.set_thread_priority(priority(above + 2)).unwrap();
+    assert!(call(&object, &OTHER).is_err(), "no band has it");
+    call(&object, &FAST).unwrap();
+    assert_eq!(last(&machine).priority, Some(priority(above)));
     server.shutdown(true).unwrap();
 }
 

@@ -332,7 +332,7 @@ fn a_scheduled_ping_allocates_nothing_and_takes_no_lock() {
 }
 
 /// Endpoints of protocols other than IIOP.
-const OTHERS: [&str; 8] = [
+const OTHERS: [&str; 9] = [
     "giop-lite-rt+tcp://127.0.0.1:0",
     "giop-lite-rt+unix://",
     "giop-lite-rt+mem://",
@@ -341,6 +341,7 @@ const OTHERS: [&str; 8] = [
     "giop-lite+mem://",
     "uiop://",
     "mem://",
+    "diop://127.0.0.1:0",
 ];
 
 /// A bench whose calls go over another protocol.
@@ -401,6 +402,8 @@ macro_rules! two_system_calls {
 two_system_calls! {
     two_system_calls_a_ping_over_uiop: "uiop://", COMBINATIONS[0];
     two_system_calls_a_ping_over_uiop_of_a_lane: "uiop://", COMBINATIONS[3];
+    two_system_calls_a_ping_over_datagrams: "diop://127.0.0.1:0", COMBINATIONS[0];
+    two_system_calls_a_ping_over_datagrams_of_a_lane: "diop://127.0.0.1:0", COMBINATIONS[3];
     two_system_calls_a_ping_over_giop_lite_tcp: "giop-lite+tcp://127.0.0.1:0", COMBINATIONS[0];
     two_system_calls_a_ping_over_giop_lite_tcp_of_a_lane: "giop-lite+tcp://127.0.0.1:0", COMBINATIONS[3];
     two_system_calls_a_ping_over_giop_lite_unix: "giop-lite+unix://", COMBINATIONS[0];

@@ -17,7 +17,7 @@ pub struct ClientTracing {
     slot: Slot,
 }
 
-/// Between the points of one request.
+/// Span between the points of a request.
 struct Open(global::BoxedSpan);
 
 impl ClientTracing {

@@ -17,7 +17,7 @@ pub(crate) fn encode(span: &SpanContext) -> Vec<u8> {
     .expect("both are ASCII")
 }
 
-/// What came with a request; `None` for anything that is no valid trace context.
+/// Reads the context that came with a request; `None` for anything that is no valid trace context.
 pub(crate) fn decode(data: &[u8]) -> Option<SpanContext> {
     let mut d = Decoder::encapsulated(data, Dialect::GIOP_1_2).ok()?;
     let parent = d.string().ok()?;
@@ -25,7 +25,7 @@ pub(crate) fn decode(data: &[u8]) -> Option<SpanContext> {
     parse(&parent, &state)
 }
 
-/// As one string, for a slot.
+/// Returns the context as a string, for a slot.
 pub(crate) fn to_text(span: &SpanContext) -> String {
     format!("{} {}", traceparent(span), span.trace_state().header())
 }

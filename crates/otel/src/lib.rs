@@ -43,7 +43,7 @@ use oxorb::interceptor::Slot;
 /// The name under which spans are made.
 const SCOPE: &str = "oxorb";
 
-/// Where a servant's thread finds the span of its request.
+/// Returns the slot where a servant's thread finds the span of its request.
 fn request_slot() -> Result<Slot, SystemException> {
     static SLOT: OnceLock<Slot> = OnceLock::new();
     if let Some(slot) = SLOT.get() {

@@ -14,7 +14,7 @@ pub struct ServerTracing {
     slot: Slot,
 }
 
-/// Between the points of one request.
+/// Span between the points of a request.
 struct Open(global::BoxedSpan);
 
 impl ServerTracing {

@@ -1,4 +1,4 @@
-//! Perfect hashing over names that are known beforehand (A6.1, A6.2).
+//! Perfect hashing over names that are known beforehand.
 //!
 //! Operation names are known when IDL is compiled, object ids of some servers when a POA is created. A [`PerfectHash`]
 //! over them finds each with one hash, two array accesses and one comparison, however many there are; a name that is
@@ -27,7 +27,7 @@ use std::borrow::Cow;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PerfectHash {
     seed: u64,
-    /// One for each bucket; a power of two of them.
+    /// Displacements, one for each bucket; a power of two of them.
     displacements: Cow<'static, [u16]>,
     /// Place in the list plus one, or 0; a power of two of them.
     cells: Cow<'static, [u32]>,
@@ -56,8 +56,8 @@ impl std::fmt::Debug for Duplicate {
 impl std::error::Error for Duplicate {}
 
 impl PerfectHash {
-    /// From tables that [`build`](Self::build) made earlier, in another process. Tables that it did not make find
-    /// wrong names or none, and never panic.
+    /// Returns the hash of tables that [`build`](Self::build) made earlier, in another process.
+    /// Other tables find wrong names or none, and never panic.
     pub const fn from_tables(
         seed: u64,
         displacements: &'static [u16],
@@ -139,7 +139,7 @@ impl PerfectHash {
         (place as usize).checked_sub(1)
     }
 
-    /// What [`from_tables`](Self::from_tables) takes: seed, displacements, cells.
+    /// Returns the arguments of [`from_tables`](Self::from_tables): seed, displacements, cells.
     pub fn tables(&self) -> (u64, &[u16], &[u32]) {
         (self.seed, &self.displacements, &self.cells)
     }

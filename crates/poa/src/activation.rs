@@ -1,4 +1,4 @@
-//! Which servant incarnates which object.
+//! Activation and deactivation of objects: which servant incarnates which object.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
@@ -120,8 +120,8 @@ impl Poa {
         Ok(())
     }
 
-    /// Who makes servants of objects that are not active, and takes them back
-    /// (`set_servant_manager`). Can be set once.
+    /// Sets the servant activator, which makes servants of objects that are not active and takes
+    /// them back (`set_servant_manager`). Can be set once.
     ///
     /// # Errors
     /// [`PoaError::WrongPolicy`] without [`RequestProcessing::ServantManager`];
@@ -134,8 +134,8 @@ impl Poa {
         )
     }
 
-    /// Who gives the servant for each request (`set_servant_manager`). Can be set
-    /// once.
+    /// Sets the servant locator, which gives a servant for each request (`set_servant_manager`).
+    /// Can be set once.
     ///
     /// # Errors
     /// [`PoaError::WrongPolicy`] without [`RequestProcessing::ServantManager`];
@@ -172,19 +172,20 @@ impl Poa {
         })
     }
 
-    /// Who serves all objects that are not active, from the next request on
-    /// (`set_servant`). From IDL: `poa.set_servant(bank::AccountRef::servant(Teller))`.
+    /// Sets the default servant, which serves all objects that are not active from the next request
+    /// on (`set_servant`). From IDL: `poa.set_servant(bank::AccountRef::servant(Teller))`.
     ///
     /// # Errors
     /// [`PoaError::WrongPolicy`] without [`RequestProcessing::DefaultServant`].
     pub fn set_servant(&self, servant: Arc<dyn Servant>) -> Result<(), PoaError> {
         self.wants_default()?;
+        self.inner.check_confinement(&*servant, None)?;
         let slot = &self.inner.default_servant;
         slot.store(Some(Arc::new(servant)));
         Ok(())
     }
 
-    /// Who serves all objects that are not active (`get_servant`).
+    /// Returns the default servant, which serves all objects that are not active (`get_servant`).
     ///
     /// # Errors
     /// [`PoaError::WrongPolicy`] without [`RequestProcessing::DefaultServant`];
@@ -266,6 +267,7 @@ impl PoaInner {
         if self.is_destroyed() {
             return Err(PoaError::Destroyed);
         }
+        self.check_confinement(&*servant, id)?;
         let exit = self.policies.activates().then(|| self.weak());
         let scheduled = self.scheduled(&*servant);
         let new = New {
@@ -287,7 +289,7 @@ impl PoaInner {
         Ok(place)
     }
 
-    /// What the run-time scheduler knows of a servant's operations.
+    /// Returns the entries of the run-time scheduler for a servant's operations.
     fn scheduled(&self, servant: &dyn Servant) -> Option<Scheduled> {
         self.adapter.upgrade()?.orb()?.scheduled(servant)
     }
@@ -305,7 +307,7 @@ impl PoaInner {
         servant.as_ref().map(|servant| Arc::clone(&**servant))
     }
 
-    /// Where an object with this id may be, if ids of this POA say so.
+    /// Returns the place where an object with this id may be, if ids of this POA name places.
     pub(crate) fn place_of(&self, id: &[u8]) -> Option<Place> {
         match self.policies.active_keys() {
             true => Place::of_id(id),

@@ -1,5 +1,6 @@
 //! All POAs of an ORB: the tables by which requests find them.
 
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard, OnceLock, Weak};
 use std::time::{Duration, Instant};
@@ -9,7 +10,8 @@ use arc_swap::{ArcSwap, ArcSwapOption, Guard};
 use oxorb_core::lock::Mutex;
 use oxorb_core::policy::LargePayloads;
 use oxorb_core::{
-    Adapter, Interface, Located, ObjectRef, Orb, Outcome, Ref, Scheduled, Servant, Upcall, WeakOrb,
+    Adapter, Described, Interface, Located, ObjectRef, Orb, Outcome, Ref, Scheduled, Servant,
+    Upcall, WeakOrb,
 };
 use oxorb_object::SystemException;
 
@@ -26,7 +28,7 @@ use crate::policies::Lifespan;
 use crate::unknown::Unknown;
 use crate::{AdapterObserver, ManagerState, PoaError, PoaManager, Policies};
 
-/// What a request holds on to while it is in a POA.
+/// Guard that a request holds while it is in a POA.
 pub(crate) type Admission = Guard<Option<Arc<Pass>>>;
 
 /// The root of the POA tree and the table by which keys find their POA.
@@ -36,15 +38,16 @@ pub struct RootAdapter {
     pub(crate) limits: Limits,
     /// Differs for each start, and counts on for each POA: see [`Key`](crate::key::Key).
     next_incarnation: AtomicU64,
-    /// By the number in the key; that of a destroyed POA is given to another,
-    /// which has an incarnation of its own.
+    /// POAs by the number in the key. The number of a destroyed POA is given to another one, which
+    /// has an incarnation of its own.
     pub(crate) poas: Buckets<ArcSwapOption<Pass>>,
     /// Numbers of persistent POAs by the hash of their path.
     by_path: HashIndex,
     /// Plain names for use in `corbaloc:` URLs, and the keys they stand for.
     pub(crate) names: ArcSwap<Names>,
     root: OnceLock<Arc<PoaInner>>,
-    /// One change of the tables above at a time; readers take no lock.
+    /// Tree of POAs. Its lock admits one change of the tables above at a time; readers take no
+    /// lock.
     tree: Mutex<Tree>,
     /// Destroyed, and perhaps still in use.
     ending: Mutex<Vec<Weak<PoaInner>>>,
@@ -55,12 +58,12 @@ pub struct RootAdapter {
     pub(crate) unknown: Unknown,
 }
 
-/// For requests that must wait.
+/// Limits of requests that wait.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
     /// Most requests that wait at one holding manager, or for their turn.
     pub(crate) max_held: usize,
-    /// How long each does, and how long everything else is waited for.
+    /// Longest wait of each of them, and of everything else that waits.
     pub(crate) hold_time: Duration,
     /// The ORB has a run-time scheduler.
     pub(crate) scheduled: bool,
@@ -80,7 +83,8 @@ impl RootAdapter {
             .expect("only an observer can refuse the root POA")
     }
 
-    /// As [`install`](Self::install), and has POAs watched from the root on.
+    /// Installs the adapter like [`install`](Self::install), with observers that watch POAs from
+    /// the root on.
     ///
     /// # Errors
     /// An observer does not let the root POA be made.
@@ -141,7 +145,7 @@ impl RootAdapter {
         }
     }
 
-    /// The same, of the object with this key.
+    /// Binds a name to the object with this key.
     pub(crate) fn bind_key(&self, name: &str, key: Vec<u8>) {
         self.change_names(|names| names.bind(name.as_bytes(), &key));
     }
@@ -159,7 +163,7 @@ impl RootAdapter {
         self.orb.upgrade()
     }
 
-    /// What the run-time scheduler knows of the object of a key.
+    /// Returns the entries of the run-time scheduler for the object of a key.
     pub(crate) fn scheduled_at(&self, key: &[u8]) -> Option<Scheduled> {
         self.look_into(key, |pass, key| pass.find_active(key)?.scheduled.clone())
     }
@@ -353,6 +357,29 @@ impl Adapter for RootAdapter {
 
     fn scheduled(&self, key: &[u8]) -> Option<Scheduled> {
         self.scheduled_at(key)
+    }
+
+    fn describe(&self, key: &[u8], look: &mut dyn FnMut(Described<'_>)) {
+        let names = self.names.load();
+        let plain = without_slot(key).0;
+        let canonical = match Key::parse(plain) {
+            Some(_) => Cow::Borrowed(plain),
+            None => match names.get(plain) {
+                Some(bound) => bound,
+                None => return,
+            },
+        };
+        let found = self.look_into(key, |pass, key| {
+            let path: Option<Vec<&str>> = crate::key::names(&pass.poa.path)
+                .map(|name| Some(name?.0))
+                .collect();
+            Some((path?.join("/"), pass.find_active(key)?))
+        });
+        if let Some((poa, object)) = found {
+            let servant = &*object.servant;
+            let id = servant.repository_id();
+            look(Described::new(&canonical, &poa, id, &|id| servant.is_a(id)));
+        }
     }
 
     fn bidirectional(&self, key: &[u8]) -> Option<bool> {

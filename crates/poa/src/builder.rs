@@ -42,7 +42,7 @@ pub struct PoaBuilder {
     parent: Poa,
     name: String,
     policies: Result<Policies, InvalidPolicy>,
-    /// As they were named, for the index of one that is wrong.
+    /// Policies in the order in which they were named, for the index of one that is wrong.
     list: Vec<Policy>,
     manager: Option<PoaManager>,
     activator: Option<Arc<dyn AdapterActivator>>,
@@ -64,14 +64,15 @@ impl PoaBuilder {
         }
     }
 
-    /// What it promises about its objects.
+    /// Sets the policies: what the POA promises about its objects.
     pub fn policies(mut self, policies: Policies) -> Self {
         self.policies = policies.check().map(|()| policies);
         self.list = policies.to_list();
         self
     }
 
-    /// The same as the specification's list; what it does not name is default.
+    /// Sets the policies as the specification's list; policies that the list does not name are
+    /// default.
     pub fn policy_list(mut self, list: &[Policy]) -> Self {
         self.policies = Policies::from_list(list);
         self.list = list.to_vec();
@@ -84,7 +85,7 @@ impl PoaBuilder {
         self
     }
 
-    /// Who makes its children.
+    /// Sets the adapter activator, which makes children of the POA.
     pub fn activator(mut self, activator: impl AdapterActivator) -> Self {
         self.activator = Some(Arc::new(activator));
         self
@@ -120,12 +121,27 @@ impl PoaBuilder {
             policies.lookup = match orb.options().demultiplexing {
                 Demultiplexing::Hash => Lookup::Hash,
                 Demultiplexing::Perfect if known && policies.retains() => Lookup::Perfect,
+                Demultiplexing::Linear if policies.retains() => Lookup::Linear,
                 _ => Lookup::Active,
             };
         }
         let pool = policies.realtime.threadpool.zip(orb.as_ref());
         let lanes = pool.and_then(|(pool, orb)| orb.threadpool(pool));
         rt_policies::check(&policies, &self.list, lanes.as_ref(), orb.as_ref())?;
+        // Lanes have endpoints of their own.
+        let own_ports = policies.realtime.threadpool.is_none();
+        if policies.secure_only
+            && own_ports
+            && orb.as_ref().is_some_and(|orb| !orb.listens_securely())
+        {
+            let is_it = |policy: &Policy| matches!(policy, Policy::SecureOnly(_));
+            let index = self.list.iter().position(is_it).unwrap_or_default();
+            return Err(PoaError::InvalidPolicy(InvalidPolicy {
+                index: index as u16,
+                rule: "secure_only: the ORB listens with no protocol that protects what it carries; name an endpoint of one, \
+                       such as iiops://:2810, in -ORBListenEndpoints",
+            }));
+        }
         let objects = match policies.lookup {
             Lookup::Active | Lookup::Hash => ObjectMap::hashed(),
             Lookup::Linear => ObjectMap::linear(),

@@ -1,4 +1,4 @@
-//! From objects to references, ids and servants, and back.
+//! Conversion of objects into references, ids and servants, and back.
 
 use std::sync::Arc;
 
@@ -188,7 +188,8 @@ impl Poa {
         self.reference_to(&id, repository_id)
     }
 
-    /// What makes references to objects of this POA (`ObjectReferenceTemplate`).
+    /// Returns the template that makes references to objects of this POA
+    /// (`ObjectReferenceTemplate`).
     pub fn template(&self) -> ObjectReferenceTemplate {
         ObjectReferenceTemplate::of(self)
     }
@@ -206,8 +207,9 @@ impl Poa {
         ))
     }
 
-    /// Has all references of this POA made by `factory` instead (`current_factory`): by what activates, creates and
-    /// converts, not by [`template`](Self::template), to which a factory may turn itself. For
+    /// Makes all references of this POA by `factory` instead (`current_factory`), in every function
+    /// that activates, creates or converts, but not in [`template`](Self::template), to which a
+    /// factory may turn itself. For
     /// [`AdapterObserver::established`](crate::AdapterObserver::established).
     ///
     /// # Errors
@@ -233,15 +235,15 @@ impl Poa {
         }
     }
 
-    /// The same, past any factory.
+    /// Makes the reference without asking a factory.
     pub(crate) fn own_reference_to(&self, id: &ObjectId, type_id: &str) -> Result<Ref, PoaError> {
         let orb = RootAdapter::orb(&self.adapter).ok_or(PoaError::Destroyed)?;
         let key = self.inner.key_of(id.as_bytes());
         if self.inner.realtime.is_some() {
             return self.lane_reference(&orb, id, type_id, &key);
         }
-        let protocols = self.inner.policies.realtime.server_protocols;
-        Ok(orb.create_reference_with(type_id, &key, &self.inner.components, protocols)?)
+        let over = self.inner.policies.over();
+        Ok(orb.create_reference_with(type_id, &key, &self.inner.components, over)?)
     }
 }
 

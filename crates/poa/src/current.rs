@@ -1,4 +1,4 @@
-//! Which object the running request is for.
+//! Identity of the object for which the running request is (`PortableServer::Current`).
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -12,9 +12,8 @@ use crate::pass::Pass;
 use crate::poa::{Poa, PoaInner};
 use crate::{ObjectId, PoaError};
 
-/// What a servant asks to learn which of its objects is called
-/// (`PortableServer::Current`): of one ORB, for whatever request the asking
-/// thread runs.
+/// Identity of the called object, for servants that ask which of their objects is called
+/// (`PortableServer::Current`): of one ORB, for the request that the asking thread runs.
 ///
 /// Requests within requests, as a servant's calls of local objects, each have
 /// their own; afterwards it is again the outer one's. In a servant manager it
@@ -35,8 +34,7 @@ pub struct Current {
     adapter: Arc<RootAdapter>,
 }
 
-/// No request of this ORB runs on the asking thread
-/// (`PortableServer::Current::NoContext`).
+/// Error of a thread that runs no request of this ORB (`PortableServer::Current::NoContext`).
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct NoContext;
 
@@ -113,7 +111,7 @@ impl Current {
     }
 }
 
-/// What a thread is doing.
+/// Request that a thread runs.
 #[derive(Clone, Copy)]
 struct Frame {
     /// Address of the root adapter; 0: nothing.
@@ -127,7 +125,7 @@ struct Here {
     rest: Cell<Rest>,
 }
 
-/// What says nothing while the adapter is 0.
+/// Fields that mean nothing while the adapter is 0.
 #[derive(Clone, Copy)]
 struct Rest {
     incarnation: u64,
@@ -140,7 +138,7 @@ struct Rest {
     changes: u32,
 }
 
-/// What an object without a place leaves behind while its request runs.
+/// Data of an object without a place while its request runs.
 #[derive(Default)]
 struct Extra {
     /// Kept for its capacity.
@@ -170,11 +168,11 @@ struct Extras {
     used: usize,
 }
 
-/// While this lives, a request runs. Within another one, it holds that one's frame.
+/// Guard of a running request. Holds the frame of the request around it, if there is one.
 #[must_use]
 pub(crate) struct Entered(Option<Frame>);
 
-/// While this lives, a request runs for an object without a place.
+/// Guard of a running request for an object without a place.
 #[must_use]
 pub(crate) struct EnteredExtra {
     _frame: Entered,
@@ -220,6 +218,19 @@ pub(crate) fn is_for(adapter: &RootAdapter, poa: &PoaInner, id: &[u8]) -> bool {
         && frame
             .object_id(poa)
             .is_some_and(|here| here.as_bytes() == id)
+}
+
+/// Writes the object whose request this thread runs, as access rules do. Allocates nothing where the text has room.
+pub(crate) fn write_object(adapter: &RootAdapter, text: &mut String) {
+    let frame = FRAME.with(Here::get);
+    if frame.adapter != address(adapter) {
+        return;
+    }
+    if let Some(poa) = adapter.poa_of(frame.rest.poa, frame.rest.incarnation) {
+        let names = crate::key::names(&poa.path);
+        let names = names.flatten().map(|(name, _)| name);
+        frame.look_at_id(&poa, |id| oxorb_core::write_object(text, names, id));
+    }
 }
 
 #[inline]
@@ -329,6 +340,22 @@ impl Frame {
             },
         };
         Some(ObjectId::from(&*octets))
+    }
+
+    /// Shows the id of the object, if it is for one.
+    fn look_at_id(&self, poa: &PoaInner, look: impl FnOnce(&[u8])) {
+        if self.rest.extra != 0 {
+            self.extra(|extra| extra.is_object.then(|| look(&extra.id)));
+            return;
+        }
+        let place = self.rest.place;
+        if let Some(object) = poa.objects.at(place) {
+            object.look_at_id(look);
+        } else if let Some(object) = poa.objects.leaving(place) {
+            object.look_at_id(look);
+        } else {
+            look(&place.to_id());
+        }
     }
 
     fn servant(&self, poa: &PoaInner) -> Option<Arc<dyn Servant>> {

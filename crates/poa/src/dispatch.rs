@@ -1,4 +1,4 @@
-//! From a key to the servant.
+//! Dispatch of requests: from a key to the servant.
 //!
 //! The way that requests for active objects take is short and at the top; all
 //! others go through [`serve`](RootAdapter::serve): POAs with priorities, POAs that do not exist yet,
@@ -34,11 +34,11 @@ use crate::{Current, ManagerState, ObjectId, PoaManager, ServantLocator};
 enum Tried<'r> {
     Done(Outcome),
     Refused(Upcall<'r>, Refused),
-    /// Its manager does not let it pass.
+    /// The POA's manager does not let the request pass.
     Manager(Upcall<'r>, PoaManager),
-    /// Its object is being given back to the servant activator.
+    /// The request's object is being given back to the servant activator.
     Leaving(Upcall<'r>, Arc<PoaInner>, Box<[u8]>),
-    /// It belongs to the main thread.
+    /// The request belongs to the main thread.
     Elsewhere(Upcall<'r>),
 }
 
@@ -324,7 +324,7 @@ impl RootAdapter {
         }
     }
 
-    /// Between `preinvoke` and `postinvoke`.
+    /// Runs the operation between `preinvoke` and `postinvoke`.
     fn call_located<'r>(
         self: &Arc<Self>,
         poa: &Arc<PoaInner>,
@@ -392,8 +392,8 @@ impl RootAdapter {
         }
     }
 
-    /// Where the object of a key is (LocateRequest). Servant managers are not
-    /// asked: what they might give counts as here.
+    /// Returns where the object of a key is (LocateRequest). Does not ask servant managers: every
+    /// object that they might give counts as here.
     pub(crate) fn find(&self, key: &[u8]) -> Located {
         let names = self.names.load();
         let named = match Key::parse(key) {
@@ -457,7 +457,7 @@ fn prepare(alias: &Aliased) -> Option<ActiveKey> {
     Some(key)
 }
 
-/// A key, and where a client of our own believes the operation to be (A6.4).
+/// A key, and where a client of our own believes the operation to be.
 #[inline]
 pub(crate) fn without_slot(key: &[u8]) -> (&[u8], u16) {
     match key.split_last_chunk() {
@@ -483,7 +483,8 @@ fn call(adapter: &RootAdapter, servant: &dyn Servant, upcall: Upcall<'_>) -> Out
 #[inline(always)]
 fn call_in_place(adapter: &RootAdapter, servant: &dyn Servant, upcall: Upcall<'_>) -> Outcome {
     probe::stamp(Stage::ServantFound);
-    match upcall.reach(servant, || target(adapter, servant)) {
+    let object = |text: &mut String| current::write_object(adapter, text);
+    match upcall.reach(servant, || target(adapter, servant), object) {
         Ok(upcall) => call_reached(servant, upcall),
         Err(ended) => ended,
     }
@@ -497,7 +498,7 @@ fn call_reached(servant: &dyn Servant, upcall: Upcall<'_>) -> Outcome {
     servant.dispatch(upcall)
 }
 
-/// What interceptors learn about the object of the running request.
+/// Returns what interceptors learn about the object of the running request.
 #[cold]
 fn target(adapter: &RootAdapter, servant: &dyn Servant) -> Target {
     let current = adapter.shared().map(|adapter| Current::of(&adapter));

@@ -1,8 +1,8 @@
-//! What can go wrong with an adapter.
+//! Errors of object adapters.
 
 use std::fmt;
 
-use oxorb_core::SetupError;
+use oxorb_core::{NotConfined, SetupError};
 use oxorb_object::{CompletionStatus, SystemException, minor};
 
 use crate::InvalidPolicy;
@@ -14,21 +14,27 @@ use crate::refusal::{NO_POA, OBJECT_ID};
 /// readable.
 #[non_exhaustive]
 pub enum PoaError {
-    /// There is a child of this name.
+    /// A child of this name exists already.
     AdapterAlreadyExists(String),
     /// The manager was deactivated, which is for good.
     AdapterInactive,
-    /// There is no child of this name, and no activator made one.
+    /// A child of this name does not exist, and no activator made one.
     AdapterNonExistent(String),
     /// The policies contradict each other.
     InvalidPolicy(InvalidPolicy),
-    /// There is a POA manager with this id.
+    /// A POA manager with this id exists already.
     ManagerAlreadyExists(String),
-    /// No default servant is set.
+    /// The POA has no default servant.
     NoServant,
+    /// A confined servant was not made, or belongs to another thread than the one that serves the objects of the POA.
+    NotConfined(NotConfined),
     /// An object with this id is active.
     ObjectAlreadyActive,
-    /// No object with this id is active.
+    /// The reference names no group: it has no profile of multicasts (`PortableGroup::NotAGroupObject`).
+    NotAGroupObject,
+    /// The group is associated with another object of this ORB.
+    GroupTaken,
+    /// The object with this id is not active.
     ObjectNotActive,
     /// The servant incarnates an object already, and may only one.
     ServantAlreadyActive,
@@ -46,7 +52,7 @@ pub enum PoaError {
     NameTooLong(String),
     /// References need an address, and none can be had.
     Setup(SetupError),
-    /// What the specification gives no exception of its own.
+    /// A failure for which the specification has no exception of its own.
     System(SystemException),
 }
 
@@ -87,9 +93,16 @@ impl fmt::Display for PoaError {
                     "there is a POA manager {id:?} already; find_poa_manager finds it"
                 )
             }
+            PoaError::NotConfined(why) => why.fmt(f),
             PoaError::NoServant => f.write_str("no default servant is set; set_servant sets one"),
             PoaError::ObjectAlreadyActive => f.write_str(
                 "an object with this id is active; deactivate it first or choose another id",
+            ),
+            PoaError::NotAGroupObject => f.write_str(
+                "the reference names no group; one that does begins with corbaloc:miop: or has a UIPMC profile",
+            ),
+            PoaError::GroupTaken => f.write_str(
+                "another object of this ORB is associated with the group; disassociate it first, or have it pass requests on",
             ),
             PoaError::ObjectNotActive => f.write_str("no object with this id is active"),
             PoaError::ServantAlreadyActive => f.write_str(
@@ -129,6 +142,7 @@ impl std::error::Error for PoaError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             PoaError::Setup(error) => Some(error),
+            PoaError::NotConfined(why) => Some(why),
             _ => None,
         }
     }
@@ -143,6 +157,12 @@ impl From<SetupError> for PoaError {
 impl From<SystemException> for PoaError {
     fn from(exception: SystemException) -> Self {
         PoaError::System(exception)
+    }
+}
+
+impl From<NotConfined> for PoaError {
+    fn from(why: NotConfined) -> Self {
+        PoaError::NotConfined(why)
     }
 }
 

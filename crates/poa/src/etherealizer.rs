@@ -19,7 +19,7 @@ pub(crate) struct Job {
     pub(crate) cleanup: bool,
 }
 
-/// One thread, while there is something to do.
+/// Queue of objects to etherealize, with one thread while there is something to do.
 ///
 /// The one who deactivates an object may hold whatever locks the application
 /// has, and the last request's thread has others to serve; so neither calls the
@@ -29,7 +29,7 @@ pub(crate) struct Etherealizer(Mutex<State>);
 
 #[derive(Default)]
 struct State {
-    /// No more than there were active objects.
+    /// Jobs that wait; at most as many as there were active objects.
     jobs: VecDeque<Job>,
     running: bool,
 }

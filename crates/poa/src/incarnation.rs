@@ -12,7 +12,7 @@ use crate::refusal::{DISCARDED, INCARNATE_POLICY, NO_OBJECT, NO_POA, WOULD_DEADL
 use crate::servant_manager::Refused;
 use crate::{ObjectId, PoaError, ServantActivator};
 
-/// What became of an object that was not active.
+/// Outcome of incarnating an object that was not active.
 pub(crate) enum Incarnated {
     Active(Found),
     /// The servant of its last life has not been given back yet.
@@ -20,8 +20,8 @@ pub(crate) enum Incarnated {
 }
 
 impl RootAdapter {
-    /// Has a servant made, by one thread at a time: two requests for an object
-    /// have it made once.
+    /// Asks the activator for a servant, by one thread at a time: two requests for an object make
+    /// it once.
     pub(crate) fn incarnate(
         self: &Arc<Self>,
         poa: &Arc<PoaInner>,

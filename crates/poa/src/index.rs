@@ -1,4 +1,4 @@
-//! From octets to a slot, without a lock.
+//! Index from octets to a slot that is read without a lock.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
 
@@ -17,7 +17,8 @@ pub(crate) struct HashIndex {
     version: AtomicU64,
 }
 
-/// What is not there is certain only if nobody was changing things.
+/// Result of a search during which the index was changed: only under the lock is it certain that an
+/// entry is not there.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Contended;
 
@@ -37,7 +38,7 @@ struct Link {
 /// Fewest heads.
 const SMALLEST: usize = 16;
 
-/// How often a reader looks before it asks for the lock.
+/// Number of searches without the lock before a reader takes it.
 const LOOKS: usize = 16;
 
 impl HashIndex {
@@ -101,7 +102,7 @@ impl HashIndex {
 }
 
 impl Table {
-    /// With room for so many slots, a power of two.
+    /// Returns a table with so many slots, a power of two.
     fn new(slots: usize) -> Table {
         Table {
             heads: (0..slots).map(|_| AtomicU32::default()).collect(),
@@ -151,7 +152,7 @@ impl Table {
         }
     }
 
-    /// Everything in `smaller`.
+    /// Inserts everything in `smaller`.
     fn take_over(&self, smaller: &Table) {
         for head in &smaller.heads {
             let mut link = head.load(SeqCst);

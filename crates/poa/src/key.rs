@@ -10,8 +10,8 @@
 //! Numbers are little-endian; a path is each name's length (1) and octets. The
 //! incarnation differs for each POA and each start of an ORB, so that a key of
 //! yesterday cannot reach an object of today. The hash saves the server from
-//! reading the names one by one: a POA is found in the same time at any depth
-//! (A6.8). It is the same in every process, and a wrong one reaches nobody.
+//! reading the names one by one: a POA is found in the same time at any depth.
+//! It is the same in every process, and a wrong one reaches nobody.
 
 use oxorb_core::{NO_SLOT, PreparedTarget, SLOTTED_KEY, SLOTTED_KEY_LEN};
 
@@ -56,7 +56,7 @@ pub(crate) struct ActiveKey {
 }
 
 impl ActiveKey {
-    /// Reads the key of an active object, and where a client of our own believes the operation to be (A6.4). `None` for
+    /// Reads the key of an active object, and where a client of our own believes the operation to be. `None` for
     /// all other keys.
     #[inline(always)]
     pub(crate) fn parse(key: &[u8]) -> Option<(ActiveKey, u16)> {

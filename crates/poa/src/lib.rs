@@ -13,10 +13,9 @@
 //!
 //! Finding the servant of a transient object is four array accesses and a few
 //! atomic loads, whatever the number of objects and POAs and the depth of the
-//! tree (A6.3, A6.8); nothing is allocated and no lock is taken (A6.10). An object
+//! tree; nothing is allocated and no lock is taken. An object
 //! that is persistent, or has an id of the application's, costs one hash more. A
-//! key of an object that is gone, or of an earlier run of the server, is refused
-//! (A6.5).
+//! key of an object that is gone, or of an earlier run of the server, is refused.
 //!
 //! | read | for |
 //! |---|---|
@@ -24,6 +23,7 @@
 //! | `object_map.rs`, `index.rs`, `buckets.rs` | how objects are found without a lock |
 //! | `pass.rs` | how requests in flight are known without a counter |
 //! | `incarnation.rs`, `etherealizer.rs`, `turn.rs` | servant activators |
+//! | `confined.rs` | servants of one thread |
 //! | `unknown.rs` | adapter activators |
 //! | `realtime.rs`, `rt_policies.rs` | priorities |
 #![forbid(unsafe_code)]
@@ -32,11 +32,13 @@ mod activation;
 mod adapter;
 mod buckets;
 mod builder;
+mod confined;
 mod conversion;
 mod current;
 mod dispatch;
 mod error;
 mod etherealizer;
+mod group;
 mod incarnation;
 mod index;
 mod key;
@@ -48,6 +50,7 @@ mod object_map;
 mod pass;
 mod poa;
 mod policies;
+mod rate;
 mod realtime;
 mod refusal;
 mod rt_policies;

@@ -14,7 +14,7 @@ use crate::current;
 use crate::poa::PoaInner;
 use crate::refusal::{DISCARDED, INACTIVE, TIMED_OUT, WOULD_DEADLOCK};
 
-/// What a manager does with requests (POAManager states).
+/// State of a manager, which decides what happens to requests (POAManager states).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum ManagerState {
@@ -66,12 +66,12 @@ impl PoaManager {
         }))
     }
 
-    /// Its name: given when it was created, or made (`get_id`).
+    /// Returns the manager's name: given when the manager was created, or made (`get_id`).
     pub fn id(&self) -> &str {
         &self.0.id
     }
 
-    /// What it does with requests now (`get_state`).
+    /// Returns the present state (`get_state`).
     pub fn state(&self) -> ManagerState {
         self.0.state()
     }
@@ -130,8 +130,8 @@ impl PoaManager {
         }
     }
 
-    /// What becomes of a request that does not pass at once; `Ok`: try again now.
-    /// Waits while the manager holds.
+    /// Decides about a request that does not pass at once; `Ok`: try again now. Waits while the
+    /// manager holds.
     pub(crate) fn admit(&self, most: usize, until: Instant) -> Result<(), SystemException> {
         let mut change = self.lock();
         if self.state() == ManagerState::Holding && change.held >= most {
@@ -193,7 +193,7 @@ impl PoaManager {
         self.wait(wait, to, &poas)
     }
 
-    /// Who is a request cannot wait for all requests to end.
+    /// Refuses to wait for all requests to end inside one of them.
     fn may_wait(&self, wait: bool) -> Result<(), PoaError> {
         match self.0.adapter.upgrade() {
             Some(adapter) if wait && current::within(&adapter) => {

@@ -4,6 +4,9 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
+use oxorb_cdr::ByteOrder;
+use oxorb_object::Group;
+
 use crate::poa::PoaInner;
 
 /// Plain keys, the object keys they stand for, and the POA of all other keys.
@@ -11,6 +14,7 @@ use crate::poa::PoaInner;
 pub(crate) struct Names {
     keys: HashMap<Box<[u8]>, Box<[u8]>>,
     foreign: Option<Weak<PoaInner>>,
+    has_groups: bool,
 }
 
 impl Names {
@@ -19,12 +23,49 @@ impl Names {
         if let Some(key) = self.keys.get(plain) {
             return Some(Cow::Borrowed(key));
         }
+        // A group whose octets are others than those bound: of another version of the component, or with other padding.
+        if self.has_groups
+            && let Ok(group) = Group::parse(plain)
+            && let Some(key) = self.keys.get(&group.encode(ByteOrder::Big)[..])
+        {
+            return Some(Cow::Borrowed(key));
+        }
         let poa = self.foreign.as_ref()?.upgrade()?;
         Some(Cow::Owned(poa.key_of(plain)))
     }
 
     pub(crate) fn bind(&mut self, plain: &[u8], key: &[u8]) {
         self.keys.insert(plain.into(), key.into());
+    }
+
+    /// Makes requests to a group lead to a key; false: they lead to another one.
+    pub(crate) fn bind_group(&mut self, group: &Group, key: &[u8]) -> bool {
+        let octets = [ByteOrder::Big, ByteOrder::Little].map(|order| group.encode(order));
+        if self
+            .keys
+            .get(&octets[0][..])
+            .is_some_and(|known| **known != *key)
+        {
+            return false;
+        }
+        octets.iter().for_each(|octets| self.bind(octets, key));
+        self.has_groups = true;
+        true
+    }
+
+    /// Makes requests to a group lead nowhere; returns whether they led to this key.
+    pub(crate) fn unbind_group(&mut self, group: &Group, key: &[u8]) -> bool {
+        let octets = [ByteOrder::Big, ByteOrder::Little].map(|order| group.encode(order));
+        let was = self
+            .keys
+            .get(&octets[0][..])
+            .is_some_and(|known| **known == *key);
+        if was {
+            octets.iter().for_each(|octets| {
+                self.unbind(octets);
+            });
+        }
+        was
     }
 
     /// Removes a plain key; returns whether it was bound.

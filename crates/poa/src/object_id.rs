@@ -1,4 +1,4 @@
-//! What names an object within its POA.
+//! Names of objects within their POA.
 
 /// Names one object within its POA (`PortableServer::ObjectId`).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

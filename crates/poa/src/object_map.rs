@@ -29,7 +29,7 @@ pub(crate) struct ObjectMap {
     edit: Mutex<Edit>,
 }
 
-/// How ids lead to slots.
+/// Way from ids to slots.
 enum Ids {
     Hash(HashIndex),
     Linear,
@@ -41,7 +41,7 @@ enum Ids {
 struct Slot {
     /// Counts the objects that lived here: a key of an earlier one is stale.
     issued: AtomicU32,
-    /// It is on the list of free slots. For the holder of the lock.
+    /// Whether the slot is on the list of free slots. For the holder of the lock.
     listed: AtomicBool,
     object: ArcSwapOption<ActiveObject>,
 }
@@ -54,16 +54,16 @@ pub(crate) struct ActiveObject {
     /// `None`: made of slot and generation.
     pub(crate) id: Option<Box<[u8]>>,
     pub(crate) place: Place,
-    /// Its own, in a POA with the server-declared model; `None`: the POA's.
+    /// Priority of the object's own, in a POA with the server-declared model; `None`: the POA's.
     pub(crate) priority: Option<Priority>,
-    /// What the run-time scheduler knows of its operations.
+    /// Entries of the run-time scheduler for the object's operations.
     pub(crate) scheduled: Option<Scheduled>,
     hash: u64,
-    /// Where to when it ends: to the servant activator of the POA.
+    /// POA whose servant activator takes the servant back at the end.
     exit: Option<Weak<PoaInner>>,
-    /// It was deactivated, so its end is to be told.
+    /// Whether the object was deactivated, so that its end is to be reported.
     ended: AtomicBool,
-    /// It was deactivated because the POA or its manager was.
+    /// Whether the object was deactivated because the POA or its manager was.
     cleanup: AtomicBool,
 }
 
@@ -79,19 +79,19 @@ struct Edit {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
     Deactivated,
-    /// Its POA or manager ends.
+    /// The end of the object's POA or of its manager.
     Cleanup,
-    /// The same, and nobody is to be told.
+    /// End without a report to the servant activator.
     Silent,
 }
 
-/// What one servant incarnates.
+/// Use of one servant: the objects that it incarnates.
 struct Identity {
     slot: u32,
     objects: usize,
 }
 
-/// Where an object is.
+/// Place of an object in the map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Place {
     pub(crate) slot: u32,
@@ -110,7 +110,7 @@ impl std::ops::Deref for Found {
     }
 }
 
-/// What to activate.
+/// Object to activate.
 pub(crate) struct New<'a> {
     pub(crate) servant: Arc<dyn Servant>,
     /// `None`: the system's choice.
@@ -131,7 +131,7 @@ impl ObjectMap {
         ObjectMap::new(Ids::Linear)
     }
 
-    /// For these ids and no others. `None` if one occurs twice.
+    /// Returns a map for these ids and no others; `None` if one occurs twice.
     pub(crate) fn perfect(ids: &[Box<[u8]>]) -> Option<Self> {
         let hash = PerfectHash::build(ids).ok()?;
         let map = ObjectMap::new(Ids::Perfect(hash, ids.into()));
@@ -182,7 +182,7 @@ impl ObjectMap {
         }
     }
 
-    /// By either; for keys whose object is not where they say.
+    /// Finds an object by its place or, for keys whose object is not where they say, by its id.
     pub(crate) fn find(&self, place: Option<Place>, id: &[u8]) -> Option<Found> {
         place
             .and_then(|place| self.at(place))
@@ -210,7 +210,7 @@ impl ObjectMap {
         })
     }
 
-    /// How many objects a servant incarnates.
+    /// Returns the number of objects that a servant incarnates.
     pub(crate) fn activations(&self, servant: &dyn Servant) -> usize {
         let edit = self.edit();
         edit.identities
@@ -426,7 +426,7 @@ impl Place {
         id
     }
 
-    /// What such an id says.
+    /// Reads the place that such an id names.
     pub(crate) fn of_id(id: &[u8]) -> Option<Place> {
         let (slot, generation) = id.split_first_chunk()?;
         Some(Place {
@@ -442,6 +442,14 @@ impl ActiveObject {
         match &self.id {
             Some(id) => id.clone(),
             None => self.place.to_id().into(),
+        }
+    }
+
+    /// Shows the object id; allocates nothing.
+    pub(crate) fn look_at_id(&self, look: impl FnOnce(&[u8])) {
+        match &self.id {
+            Some(id) => look(id),
+            None => look(&self.place.to_id()),
         }
     }
 }
@@ -470,7 +478,7 @@ mod tests {
     use super::*;
     use oxorb_core::{Outcome, Upcall};
 
-    /// Not of size zero: servants of size zero may share an address.
+    /// Servant that is not of size zero: servants of size zero may share an address.
     struct Nothing(#[allow(dead_code)] u8);
 
     impl Servant for Nothing {

@@ -10,7 +10,7 @@ use crate::ManagerState;
 use crate::poa::PoaInner;
 use crate::policies::ThreadPolicy;
 
-/// What a request holds while it is in a POA.
+/// Admission of requests to a POA, held by each while it is there.
 ///
 /// The POA's place in the table of POAs holds the present one. When the state of
 /// its manager changes, or it is destroyed, another takes its place, and when the
@@ -21,7 +21,8 @@ pub(crate) struct Pass {
     pub(crate) state: ManagerState,
     /// Requests for active objects may go straight to them.
     pub(crate) open: bool,
-    /// The same, at their priority and from the right threads.
+    /// Whether requests may pass at their priority, on the right threads, and over the right
+    /// protocols.
     pub(crate) open_at_priority: bool,
     /// Requests run at a priority that must be found out first, or on threads that they may have missed.
     pub(crate) real_time: bool,
@@ -32,13 +33,15 @@ impl Pass {
     pub(crate) fn new(poa: &Arc<PoaInner>, state: ManagerState) -> Pass {
         poa.life.lock().passes += 1;
         let real_time = poa.is_real_time();
+        // Requests are looked at before they go on.
+        let choosy = real_time || poa.policies.secure_only;
         let open =
             state == ManagerState::Active && poa.policies.thread == ThreadPolicy::OrbControlled;
         Pass {
             incarnation: poa.incarnation,
             state,
-            open: open && !real_time,
-            open_at_priority: open && real_time,
+            open: open && !choosy,
+            open_at_priority: open && choosy,
             real_time,
             poa: Arc::clone(poa),
         }
@@ -52,7 +55,7 @@ impl Drop for Pass {
     }
 }
 
-/// Who is still in a POA.
+/// Count of the requests and objects that are still in a POA.
 #[derive(Default)]
 pub(crate) struct Life {
     counts: Mutex<Counts>,
@@ -108,7 +111,7 @@ impl Life {
         })
     }
 
-    /// Nobody is in it.
+    /// Reports whether the POA is empty.
     pub(crate) fn is_over(&self) -> bool {
         let counts = self.lock();
         counts.passes == 0 && counts.leaving.is_empty()

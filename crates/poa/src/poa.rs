@@ -1,4 +1,4 @@
-//! One object adapter, and its place in the tree.
+//! Object adapters, and their place in the tree.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -24,7 +24,7 @@ use crate::{
     ServantActivator, ServantLocator, current,
 };
 
-/// One object adapter of the tree (`PortableServer::POA`). Cheap to clone.
+/// Object adapter of the tree (`PortableServer::POA`). Cheap to clone.
 ///
 /// Activation takes a lock and allocates; do it before the deadlines begin.
 /// Requests to active objects do not allocate and take no lock.
@@ -79,42 +79,42 @@ pub(crate) struct PoaInner {
     pub(crate) path: Box<[u8]>,
     pub(crate) path_hash: u64,
     pub(crate) number: u32,
-    /// No other POA, of this or an earlier process, has the same.
+    /// Number that no other POA, of this or an earlier process, has.
     pub(crate) incarnation: u64,
     pub(crate) policies: Policies,
     pub(crate) manager: PoaManager,
     pub(crate) objects: ObjectMap,
     pub(crate) adapter: Weak<RootAdapter>,
-    /// Who lists this one among its children; nobody for the root.
+    /// POA that lists this one among its children; dangling for the root.
     pub(crate) parent: Weak<PoaInner>,
     pub(crate) children: Mutex<HashMap<String, Arc<PoaInner>>>,
-    /// What IOR interceptors add to its references.
+    /// Components that IOR interceptors add to the POA's references.
     pub(crate) components: Vec<TaggedComponent>,
-    /// Where it has policies of RT-CORBA.
+    /// Data of a POA with policies of RT-CORBA.
     pub(crate) realtime: Option<Box<RealTime>>,
-    /// Who makes its references, where that is not itself.
+    /// Factory that makes the POA's references, if there is one.
     pub(crate) factory: OnceLock<Option<Box<dyn ObjectReferenceFactory>>>,
     pub(crate) activator: Mutex<Option<Arc<dyn AdapterActivator>>>,
     /// Set once.
     pub(crate) servant_manager: OnceLock<ServantManager>,
     pub(crate) default_servant: ArcSwapOption<Arc<dyn Servant>>,
-    /// Of requests, if it is single-threaded, and of its servant activator.
+    /// Turn of requests, if the POA is single-threaded, and of calls to its servant activator.
     pub(crate) turn: Turn,
     pub(crate) life: Life,
-    /// What stands in the table changes by one at a time.
+    /// Lock that admits one change of the POA's entry in the table at a time.
     publishing: Mutex<()>,
     destroyed: AtomicBool,
     pub(crate) next_id: AtomicU64,
 }
 
-/// One of the two kinds.
+/// Servant manager of either kind.
 #[derive(Clone)]
 pub(crate) enum ServantManager {
     Activator(Arc<dyn ServantActivator>),
     Locator(Arc<dyn ServantLocator>),
 }
 
-/// What a new POA is made of.
+/// Parts of a new POA.
 pub(crate) struct Make {
     pub(crate) name: String,
     pub(crate) path: Box<[u8]>,
@@ -221,7 +221,7 @@ impl Poa {
         &self.inner.path
     }
 
-    /// What it promises about its objects; fixed when it was created.
+    /// Returns the policies, which were fixed when the POA was created.
     pub fn policies(&self) -> Policies {
         self.inner.policies
     }
@@ -239,7 +239,7 @@ impl Poa {
         Some(Poa::of(&self.adapter, &parent))
     }
 
-    /// Its children, in no particular order (`the_children`).
+    /// Returns the POA's children, in no particular order (`the_children`).
     pub fn children(&self) -> Vec<Poa> {
         let children = self.inner.children.lock().expect(UNPOISONED);
         let children = children.values();
@@ -304,12 +304,13 @@ impl Poa {
         }
     }
 
-    /// Who makes children that requests ask for; `None`: nobody (`the_activator`).
+    /// Sets the adapter activator, which makes children that requests ask for; `None`: no activator
+    /// (`the_activator`).
     pub fn set_activator(&self, activator: Option<Arc<dyn AdapterActivator>>) {
         *self.inner.activator.lock().expect(UNPOISONED) = activator;
     }
 
-    /// Who makes children that requests ask for (`the_activator`).
+    /// Returns the adapter activator, which makes children that requests ask for (`the_activator`).
     pub fn activator(&self) -> Option<Arc<dyn AdapterActivator>> {
         self.inner.activator.lock().expect(UNPOISONED).clone()
     }
@@ -394,7 +395,7 @@ impl Poa {
         Ok(())
     }
 
-    /// Has POAs and managers of this ORB watched, from the next one on.
+    /// Adds an observer of POAs and managers of this ORB, from the next one on.
     pub fn add_observer(&self, observer: impl crate::AdapterObserver) {
         self.adapter.add_observer(Arc::new(observer));
     }
@@ -453,8 +454,8 @@ impl Poa {
         self.adapter.bind_name(name, object.reference());
     }
 
-    /// The same for an object of this POA that need not be active yet. Needs no address: a server that is not to be
-    /// found half set up does it before it listens.
+    /// Binds a name to an object of this POA that need not be active yet. Needs no address: a
+    /// server that is not to be found half set up does it before it listens.
     pub fn bind_name_to_id(&self, name: &str, id: impl Into<crate::ObjectId>) {
         let key = self.inner.key_of(id.into().as_bytes());
         self.adapter.bind_key(name, key);
@@ -502,7 +503,7 @@ impl PartialEq for Poa {
 
 impl Eq for Poa {}
 
-/// What the specification calls the root.
+/// Name of the root in the specification.
 pub(crate) const ROOT: &str = "RootPOA";
 
 const UNPOISONED: &str = "no panic while the lock is held";

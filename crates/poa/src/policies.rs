@@ -1,10 +1,10 @@
-//! What a POA promises about its objects.
+//! Policies of a POA: what it promises about its objects.
 
 use std::fmt;
 use std::num::NonZeroU32;
 
-use oxorb_core::ThreadpoolId;
 use oxorb_core::policy::{LargePayloads, ProtocolList};
+use oxorb_core::{Over, ThreadpoolId};
 use oxorb_object::{PriorityBands, PriorityModelPolicy};
 
 use crate::RtPolicies;
@@ -26,27 +26,30 @@ use crate::RtPolicies;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Policies {
-    /// Which threads run its servants.
+    /// Threads that run the POA's servants.
     pub thread: ThreadPolicy,
     /// Whether references outlive the process.
     pub lifespan: Lifespan,
     /// Whether a servant may incarnate several objects.
     pub id_uniqueness: IdUniqueness,
-    /// Who makes object ids.
+    /// Origin of object ids: the system or the application.
     pub id_assignment: IdAssignment,
     /// Whether asking for a servant's reference activates it.
     pub implicit_activation: ImplicitActivation,
     /// Whether the POA remembers which servant incarnates which object.
     pub servant_retention: ServantRetention,
-    /// What happens to a request for an object that is not active.
+    /// Treatment of a request for an object that is not active.
     pub request_processing: RequestProcessing,
-    /// How objects are found; not of the specification (A6).
+    /// Way in which objects are found; not of the specification.
     pub lookup: Lookup,
     /// Whether callbacks go over the connections that clients opened.
     pub bidirectional: Bidirectional,
-    /// What becomes of octets of 16 KiB or more that the IDL marks `@in_place`, of requests for its objects; `None`: as the
-    /// endpoint or the ORB is configured. Not of the specification.
+    /// Treatment of octets of 16 KiB or more that the IDL marks `@in_place`, in requests for the
+    /// POA's objects; `None`: as the endpoint or the ORB is configured. Not of the specification.
     pub large_payloads: Option<LargePayloads>,
+    /// Whether its objects are reached only over protocols that protect what they carry, as TLS does: references have no
+    /// other address, and a request that comes otherwise is NO_PERMISSION. Not of the specification.
+    pub secure_only: bool,
     /// Priorities and the threads that have them.
     pub realtime: RtPolicies,
 }
@@ -57,10 +60,10 @@ pub enum ThreadPolicy {
     /// Requests run on whichever thread received them, several at a time.
     #[default]
     OrbControlled,
-    /// One request of this POA at a time, and one call of its servant manager.
-    /// A thread may enter again while it calls local objects; a request that
-    /// waits longer than `-ORBHoldTime` is TRANSIENT, so a servant that calls out
-    /// and is called back over the network gets an error, not a deadlock.
+    /// A single request of this POA at a time, and a single call of its servant manager. A thread
+    /// may enter again while it calls local objects; a request that waits longer than
+    /// `-ORBHoldTime` is TRANSIENT, so a servant that calls out and is called back over the network
+    /// gets an error, not a deadlock.
     SingleThread,
     /// All requests of all such POAs run on the thread that runs
     /// [`Orb::run`](oxorb_core::Orb::run) or
@@ -137,11 +140,11 @@ pub enum RequestProcessing {
     ServantManager,
 }
 
-/// How a POA finds the object of a key (CHECKLIST A6).
+/// Way in which a POA finds the object of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Lookup {
     /// Active demultiplexing: the keys of transient objects with ids of the
-    /// system say where the object is (A6.3). All other ids are hashed.
+    /// system say where the object is. All other ids are hashed.
     #[default]
     Active,
     /// Every id is hashed.
@@ -149,7 +152,7 @@ pub enum Lookup {
     /// Ids are compared one after the other: for a handful of objects, and to
     /// measure against.
     Linear,
-    /// A perfect hash over ids that are known beforehand (A6.2): one probe, one
+    /// A perfect hash over ids that are known beforehand: one probe, one
     /// comparison. Needs [`IdAssignment::User`] and
     /// [`PoaBuilder::known_ids`](crate::PoaBuilder::known_ids).
     Perfect,
@@ -162,18 +165,17 @@ pub enum Lookup {
 /// A POA with it in a server takes such offers of whoever calls its objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Bidirectional {
-    /// As the ORB is configured (`OfferBiDirectionalGIOP`,
-    /// `AcceptBiDirectionalGIOP`), which is [`Normal`](Bidirectional::Normal)
-    /// unless told otherwise.
+    /// Configuration of the ORB (`OfferBiDirectionalGIOP`, `AcceptBiDirectionalGIOP`), which is
+    /// [`Normal`](Bidirectional::Normal) by default.
     #[default]
     AsOrb,
     /// Requests come over connections that clients open.
     Normal,
-    /// They may come over connections that this side opened, too.
+    /// Requests may come over connections that this side opened, too.
     Both,
 }
 
-/// One policy, as `create_POA` of the specification takes them in a list.
+/// Policy in the list that `create_POA` of the specification takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Policy {
     /// Policy type 16.
@@ -190,12 +192,14 @@ pub enum Policy {
     ServantRetention(ServantRetention),
     /// Policy type 22.
     RequestProcessing(RequestProcessing),
-    /// Not of the specification.
+    /// Policy of OxORB's own.
     Lookup(Lookup),
     /// Policy type 37.
     Bidirectional(Bidirectional),
-    /// Not of the specification (type 0x4f58000a of OxORB's own).
+    /// Policy of OxORB's own (type 0x4f58000a).
     LargePayloads(LargePayloads),
+    /// Policy of OxORB's own (type 0x4f58000b).
+    SecureOnly(bool),
     /// Policy type 40.
     PriorityModel(PriorityModelPolicy),
     /// Policy type 41.
@@ -206,17 +210,19 @@ pub enum Policy {
     ClientProtocol(ProtocolList),
     /// Policy type 45.
     PriorityBands(PriorityBands),
-    /// Not of the specification.
+    /// Policy of OxORB's own.
     ReplyBandwidth(NonZeroU32),
+    /// Policy of OxORB's own.
+    RateMonotonic,
 }
 
 /// Policies that contradict each other (`PortableServer::POA::InvalidPolicy`).
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct InvalidPolicy {
-    /// Where in the list the first policy is that takes part in the
-    /// contradiction. Of a [`Policies`] struct: its place among the fields.
+    /// Index in the list of the first policy that takes part in the contradiction. Of a
+    /// [`Policies`] struct: its place among the fields.
     pub index: u16,
-    /// Which rule is broken.
+    /// Text of the broken rule.
     pub rule: &'static str,
 }
 
@@ -239,7 +245,7 @@ impl fmt::Debug for InvalidPolicy {
 impl std::error::Error for InvalidPolicy {}
 
 impl Policies {
-    /// Those of the root POA.
+    /// Policies of the root POA.
     pub const ROOT: Policies = Policies {
         thread: ThreadPolicy::OrbControlled,
         lifespan: Lifespan::Transient,
@@ -251,6 +257,7 @@ impl Policies {
         lookup: Lookup::Active,
         bidirectional: Bidirectional::AsOrb,
         large_payloads: None,
+        secure_only: false,
         realtime: RtPolicies {
             priority_model: None,
             threadpool: None,
@@ -258,6 +265,7 @@ impl Policies {
             client_protocols: None,
             priority_bands: None,
             reply_bandwidth: None,
+            rate_monotonic: false,
         },
     };
 
@@ -301,12 +309,14 @@ impl Policies {
                 Policy::Lookup(value) => policies.lookup = value,
                 Policy::Bidirectional(value) => policies.bidirectional = value,
                 Policy::LargePayloads(value) => policies.large_payloads = Some(value),
+                Policy::SecureOnly(value) => policies.secure_only = value,
                 Policy::PriorityModel(value) => policies.realtime.priority_model = Some(value),
                 Policy::Threadpool(value) => policies.realtime.threadpool = Some(value),
                 Policy::ServerProtocol(value) => policies.realtime.server_protocols = Some(value),
                 Policy::ClientProtocol(value) => policies.realtime.client_protocols = Some(value),
                 Policy::PriorityBands(value) => policies.realtime.priority_bands = Some(value),
                 Policy::ReplyBandwidth(value) => policies.realtime.reply_bandwidth = Some(value),
+                Policy::RateMonotonic => policies.realtime.rate_monotonic = true,
             }
         }
         policies.check_list(list).map(|()| policies)
@@ -328,6 +338,7 @@ impl Policies {
         ]
         .into_iter()
         .chain(self.large_payloads.map(Policy::LargePayloads))
+        .chain(self.secure_only.then_some(Policy::SecureOnly(true)))
         .chain(realtime)
         .collect()
     }
@@ -354,12 +365,20 @@ impl Policies {
         }
     }
 
-    /// What to say of requests the other way; `None`: as the ORB is configured.
+    /// Returns whether the objects may be called over connections that this side opened; `None`: as the ORB is configured.
     pub(crate) fn both_ways(&self) -> Option<bool> {
         match self.bidirectional {
             Bidirectional::AsOrb => None,
             Bidirectional::Normal => Some(false),
             Bidirectional::Both => Some(true),
+        }
+    }
+
+    /// Returns the protocols over which references lead to its objects.
+    pub(crate) fn over(&self) -> Over {
+        Over {
+            protocols: self.realtime.server_protocols,
+            secure_only: self.secure_only,
         }
     }
 
@@ -381,7 +400,7 @@ impl Policies {
     }
 }
 
-/// What policies must not be together.
+/// Combination of policies that is refused.
 struct Rule {
     text: &'static str,
     broken: fn(&Policies) -> bool,

@@ -7,9 +7,13 @@
 //! | without lanes, or none | none | the priority its thread has |
 //! | | client-propagated | that of its caller; without one, the POA's `server_priority` |
 //! | | server-declared | that of the object |
+//!
+//! Under [`rate_monotonic`](crate::RtPolicies::rate_monotonic) the kernel schedules it by its period, within the band of that
+//! priority.
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use oxorb_core::lock::Mutex;
 use oxorb_core::{
@@ -27,12 +31,12 @@ use crate::object_map::Found;
 use crate::pass::Pass;
 use crate::poa::{Poa, PoaInner};
 use crate::policies::{IdAssignment, ImplicitActivation, Policies};
-use crate::refusal::DISCARDED;
-use crate::{ObjectId, PoaError};
+use crate::refusal::{DISCARDED, NOT_PROTECTED};
+use crate::{ObjectId, PoaError, rate};
 
-/// What a POA with policies of RT-CORBA knows besides them.
+/// Data of a POA with policies of RT-CORBA, besides these policies.
 pub(crate) struct RealTime {
-    /// Of the POA's threadpool.
+    /// Lanes of the POA's threadpool.
     lanes: Option<ThreadpoolLanes>,
     /// Objects with a priority of their own.
     priorities: Mutex<HashMap<Box<[u8]>, Priority>>,
@@ -87,7 +91,7 @@ impl PoaInner {
         }
     }
 
-    fn model(&self) -> Option<(PriorityModel, Priority)> {
+    pub(crate) fn model(&self) -> Option<(PriorityModel, Priority)> {
         let PriorityModelPolicy {
             model,
             server_priority,
@@ -102,20 +106,23 @@ impl PoaInner {
     }
 }
 
+const EVERY_PRIORITY: (i16, i16) = (Priority::MIN.get(), Priority::MAX.get());
+
 /// A call without a message is not possible.
 pub(crate) struct NotHere;
 
 /// A request runs at a priority of its own while this lives.
 pub(crate) enum Urgent {
-    /// That which policies want.
+    /// Priority that policies want.
     Raised(#[expect(dead_code, reason = "ends when it is dropped")] Raised),
-    /// That of its operation, under the run-time scheduler.
+    /// Priority of the operation, under the run-time scheduler.
     Scheduled(#[expect(dead_code, reason = "ends when it is dropped")] Running),
 }
 
 impl Pass {
-    /// Has the calling thread take the priority that the policies of the POA want for a request, while the result
-    /// lives. `object`: the active object it is for, if that is known already.
+    /// Gives the calling thread the priority that the policies of the POA want for a request, while
+    /// the result lives. `object`: the active object that the request is for, if it is known
+    /// already.
     ///
     /// # Errors
     /// DATA_CONVERSION: the priority has no native one, or the application's transform refuses it. BAD_PARAM: what
@@ -132,59 +139,91 @@ impl Pass {
         if let Some(running) = self.run_scheduled(object, key, upcall)? {
             return Ok(Some(Urgent::Scheduled(running)));
         }
-        if self
-            .poa
-            .realtime
-            .as_ref()
-            .is_some_and(|rt| rt.lane_priorities().is_some())
-        {
-            return Ok(None);
+        let orb = upcall.orb();
+        let period = match self.poa.policies.realtime.rate_monotonic {
+            true => upcall.qos().and_then(|qos| qos.period),
+            false => None,
+        };
+        let realtime = self.poa.realtime.as_ref();
+        if let Some(lanes) = realtime.and_then(|realtime| realtime.lane_priorities()) {
+            let at = period.zip(orb.thread_priority());
+            let raised = at.map(|(period, lane)| {
+                let scheduled_as = self.by_period(period, lane, Some(lanes));
+                orb.raise_thread_as(lane, Some(scheduled_as))
+            });
+            return raised.transpose().map(|it| it.map(Urgent::Raised));
         }
         let Some((model, of_all)) = self.poa.model() else {
             return Ok(None);
         };
-        let orb = upcall.orb();
-        let mut scheduled_as = None;
+        let scheduled_as;
         let priority = match model {
             PriorityModel::ClientPropagated => {
                 let qos = upcall.qos();
                 let said = || Priority::new(qos?.priority?).ok();
                 let sent = upcall.priority()?.or_else(said).unwrap_or(of_all);
                 let priority = transformed(orb, sent, key)?;
-                scheduled_as = qos.map(|qos| self.by_importance(priority, qos.importance));
+                let base = match period {
+                    Some(period) => self.by_period(period, priority, None),
+                    None => priority,
+                };
+                scheduled_as = qos.map(|qos| self.by_importance(priority, base, qos.importance));
                 priority
             }
-            PriorityModel::ServerDeclared => match object {
-                Some(object) => object.priority.unwrap_or(of_all),
-                None => {
-                    let id = self.poa.id_in(key);
-                    let own = id.and_then(|id| self.poa.own_priority(id.as_bytes()));
-                    own.unwrap_or(of_all)
-                }
-            },
+            PriorityModel::ServerDeclared => {
+                let priority = match object {
+                    Some(object) => object.priority.unwrap_or(of_all),
+                    None => {
+                        let id = self.poa.id_in(key);
+                        let own = id.and_then(|id| self.poa.own_priority(id.as_bytes()));
+                        own.unwrap_or(of_all)
+                    }
+                };
+                scheduled_as = period.map(|period| self.by_period(period, priority, None));
+                priority
+            }
         };
         orb.raise_thread_as(priority, scheduled_as)
             .map(|raised| Some(Urgent::Raised(raised)))
     }
 
-    /// Returns the priority by which a request of this importance is scheduled: as much above or below its own, within
-    /// its band.
-    fn by_importance(&self, priority: Priority, importance: i32) -> Priority {
-        let bands = self.poa.policies.realtime.priority_bands;
-        let band = bands.and_then(|bands| {
-            let mut bands = bands.iter();
-            bands.find(|band| band.contains(priority.get())).copied()
-        });
-        let (low, high) = match band {
-            Some(band) => (band.low, band.high),
-            None => (Priority::MIN.get(), Priority::MAX.get()),
-        };
-        let sum = i32::from(priority.get()).saturating_add(importance);
+    /// Returns the priority by which a request of this importance is scheduled: as much above or below `base`, within the band
+    /// of its own.
+    fn by_importance(&self, priority: Priority, base: Priority, importance: i32) -> Priority {
+        let (low, high) = self.band(priority).unwrap_or(EVERY_PRIORITY);
+        let sum = i32::from(base.get()).saturating_add(importance);
         let sum = sum.clamp(i32::from(low), i32::from(high));
-        Priority::new(sum as i16).unwrap_or(priority)
+        Priority::new(sum as i16).unwrap_or(base)
     }
 
-    /// Has the calling thread take the priority of an object for a call without a message, while the result lives.
+    /// Returns the priority by which a request of this period is scheduled: within the band of its own, or, on a lane, from its
+    /// priority up to that of the next one.
+    fn by_period(
+        &self,
+        period: Duration,
+        priority: Priority,
+        lanes: Option<&[Priority]>,
+    ) -> Priority {
+        let up_to_next = |lanes: &[Priority]| {
+            let above = lanes.iter().filter(|lane| **lane > priority).min();
+            let high = above.map_or(EVERY_PRIORITY.1, |next| next.get() - 1);
+            (priority.get(), high)
+        };
+        let band = self.band(priority).or_else(|| lanes.map(up_to_next));
+        let (low, high) = band.unwrap_or(EVERY_PRIORITY);
+        Priority::new(rate::by_period(period, low, high)).unwrap_or(priority)
+    }
+
+    /// Returns the band of a priority, where the POA has bands.
+    fn band(&self, priority: Priority) -> Option<(i16, i16)> {
+        let bands = self.poa.policies.realtime.priority_bands?;
+        let mut bands = bands.iter();
+        let band = bands.find(|band| band.contains(priority.get()))?;
+        Some((band.low, band.high))
+    }
+
+    /// Gives the calling thread the priority of an object for a call without a message, while the
+    /// result lives.
     ///
     /// # Errors
     /// [`NotHere`]: the call must be marshalled, to reach another thread or to be looked at.
@@ -228,11 +267,11 @@ impl Pass {
         }
     }
 
-    /// Where a request has to go that came to a port of other threads than the POA's: to those of its object
-    /// (LOCATION_FORWARD). `None`: it came to the right ones.
+    /// Returns where a request has to go that came to a port of other threads than the POA's: to
+    /// those of its object (LOCATION_FORWARD). `None`: it came to the right ones.
     ///
     /// # Errors
-    /// TRANSIENT: the threadpool is gone.
+    /// TRANSIENT: the threadpool is gone. NO_PERMISSION: the POA takes no requests over the protocol that it came by.
     pub(crate) fn right_place(
         &self,
         adapter: &RootAdapter,
@@ -240,6 +279,9 @@ impl Pass {
         key: Key<'_>,
         upcall: &Upcall<'_>,
     ) -> Result<Option<Ref>, SystemException> {
+        if self.poa.policies.secure_only && !upcall.is_protected() {
+            return Err(NOT_PROTECTED);
+        }
         let Some(pool) = self.poa.policies.realtime.threadpool else {
             return Ok(None);
         };
@@ -255,7 +297,8 @@ impl Pass {
         reference().map(Some).ok_or(DISCARDED)
     }
 
-    /// What the run-time scheduler has to say goes before what policies say.
+    /// Gives the calling thread the schedule of the run-time scheduler, which precedes that of
+    /// policies.
     fn run_scheduled(
         &self,
         object: Option<&Found>,
@@ -297,7 +340,7 @@ impl Pass {
     }
 }
 
-/// What the application makes of a caller's priority.
+/// Returns the priority that the application's transform makes of a caller's priority.
 fn transformed(orb: &Orb, priority: Priority, key: Key<'_>) -> Result<Priority, SystemException> {
     let Some(transform) = &orb.options().realtime.transform else {
         return Ok(priority);
@@ -455,9 +498,9 @@ impl Poa {
         let realtime = &inner.policies.realtime;
         let mut components = inner.components.clone();
         components.extend(self.published(id));
+        let over = inner.policies.over();
         let Some(pool) = realtime.threadpool else {
-            let protocols = realtime.server_protocols;
-            return Ok(orb.create_reference_with(type_id, key, &components, protocols)?);
+            return Ok(orb.create_reference_with(type_id, key, &components, over)?);
         };
         let declared = match inner.model() {
             Some((PriorityModel::ServerDeclared, _)) => inner.declared(id.as_bytes()),
@@ -471,9 +514,7 @@ impl Poa {
                 .iter()
                 .any(|band| band.contains(priority.get()) && band.contains(lane.get())),
         };
-        let protocols = realtime.server_protocols;
-        let reference =
-            orb.create_lane_reference(pool, wanted, type_id, key, &components, protocols);
+        let reference = orb.create_lane_reference(pool, wanted, type_id, key, &components, over);
         reference.map_err(|error| PoaError::System(error.into()))
     }
 

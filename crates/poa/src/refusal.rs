@@ -4,7 +4,11 @@ use oxorb_object::{CompletionStatus, SystemException, minor};
 
 const NO: CompletionStatus = CompletionStatus::No;
 
-/// No POA has the key.
+/// The request came over a protocol that protects nothing, and the POA takes no such requests.
+pub(crate) const NOT_PROTECTED: SystemException =
+    SystemException::no_permission(minor::no_permission::NOT_PROTECTED, NO);
+
+/// OBJECT_NOT_EXIST for a key that belongs to no POA.
 pub(crate) const NO_POA: SystemException =
     SystemException::object_not_exist(minor::object_not_exist::NO_POA, NO);
 
@@ -56,6 +60,6 @@ pub(crate) const BEING_DESTROYED: SystemException =
 pub(crate) const OBJECT_ID: SystemException =
     SystemException::bad_param(minor::bad_param::OBJECT_ID, NO);
 
-/// What was waited for has not come about in time.
+/// TIMEOUT of a wait within the adapter.
 pub(crate) const TIMED_OUT: SystemException =
     SystemException::timeout(minor::timeout::NOT_COMPLETED, NO);

@@ -27,6 +27,10 @@ pub struct RtPolicies {
     /// accepts from then on; the first POA with such a policy decides for all that share it. OxORB's own: TCP spaces its
     /// packets by it (SO_MAX_PACING_RATE), protocols without pacing ignore it.
     pub reply_bandwidth: Option<NonZeroU32>,
+    /// Requests whose callers name a period (`RequestQos`) are scheduled by it while they run: the shorter the higher
+    /// (rate-monotonic), within the band of their priority, or from the priority of their lane up to that of the next one.
+    /// OxORB's own. Costs such a request two system calls under `SCHED_FIFO` and `SCHED_RR`, others nothing.
+    pub rate_monotonic: bool,
 }
 
 impl RtPolicies {
@@ -43,13 +47,14 @@ impl RtPolicies {
             self.client_protocols.map(Policy::ClientProtocol),
             self.priority_bands.map(Policy::PriorityBands),
             self.reply_bandwidth.map(Policy::ReplyBandwidth),
+            self.rate_monotonic.then_some(Policy::RateMonotonic),
         ]
         .into_iter()
         .flatten()
     }
 }
 
-/// What the rules look at.
+/// Input of the rules.
 struct Candidate<'a> {
     policies: &'a RtPolicies,
     thread: ThreadPolicy,
@@ -59,7 +64,7 @@ struct Candidate<'a> {
     orb: Option<&'a Orb>,
 }
 
-/// What must not be.
+/// Combination of policies that is refused.
 struct Rule {
     text: &'static str,
     broken: fn(&Candidate<'_>) -> bool,
@@ -109,7 +114,7 @@ impl Candidate<'_> {
     }
 }
 
-const RULES: [Rule; 13] = [
+const RULES: [Rule; 14] = [
     Rule {
         text: "threadpool: there is no such threadpool",
         broken: |c| c.policies.threadpool.is_some() && c.lanes.is_none(),
@@ -133,6 +138,11 @@ const RULES: [Rule; 13] = [
         text: "priority_bands: bands need a priority_model",
         broken: |c| c.policies.priority_bands.is_some() && c.policies.priority_model.is_none(),
         party: is_bands,
+    },
+    Rule {
+        text: "rate_monotonic: priorities by period need a priority_model",
+        broken: |c| c.policies.rate_monotonic && c.policies.priority_model.is_none(),
+        party: |policy| matches!(policy, Policy::RateMonotonic),
     },
     Rule {
         text: "priority_bands: there is no band in the list",

@@ -1,4 +1,4 @@
-//! Who gives servants for objects that are not active.
+//! Servant managers, which give servants for objects that are not active.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -111,8 +111,8 @@ pub trait ServantActivator: Send + Sync + 'static {
     );
 }
 
-/// What a servant locator keeps between [`preinvoke`](ServantLocator::preinvoke)
-/// and [`postinvoke`](ServantLocator::postinvoke).
+/// Value that a servant locator keeps between [`preinvoke`](ServantLocator::preinvoke) and
+/// [`postinvoke`](ServantLocator::postinvoke).
 pub type Cookie = Option<Box<dyn Any + Send>>;
 
 /// Gives the servant for every single request, and takes it back afterwards

@@ -1,4 +1,4 @@
-//! What makes references, and who wants to know about adapters.
+//! Templates and factories of references, and observers of adapters.
 
 use std::fmt;
 

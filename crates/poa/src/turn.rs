@@ -1,4 +1,5 @@
-//! One at a time: requests of a single-threaded POA, calls of a servant activator.
+//! Turns: one at a time of the requests of a single-threaded POA, or of the calls of a servant
+//! activator.
 
 use std::sync::{Condvar, MutexGuard};
 use std::thread::{self, ThreadId};
@@ -23,11 +24,11 @@ struct State {
     owner: Option<ThreadId>,
     depth: usize,
     waiting: usize,
-    /// What is to be done when the turn is nobody's any more.
+    /// Jobs for the time when no thread holds the turn any more.
     later: Vec<Job>,
 }
 
-/// Whose turn it is.
+/// Guard of a thread that holds the turn.
 pub(crate) struct Held<'t>(&'t Turn);
 
 impl Turn {

@@ -15,18 +15,18 @@ use crate::policies::ThreadPolicy;
 use crate::refusal::{DISCARDED, NO_POA, POA_DESTROYED, UNKNOWN_ADAPTER};
 use crate::{ManagerState, current};
 
-/// Which POAs are being made by adapter activators.
+/// POAs that adapter activators are making.
 #[derive(Default)]
 pub(crate) struct Unknown {
     running: Mutex<Vec<Running>>,
     changed: Condvar,
 }
 
-/// One call of `unknown_adapter`.
+/// Running call of `unknown_adapter`.
 struct Running {
     path: Box<[u8]>,
     thread: ThreadId,
-    /// It, and what was made below it: requests see them when all is done.
+    /// The POA, and the POAs made below it: requests see them when all is done.
     kept_back: Vec<Arc<PoaInner>>,
 }
 
@@ -108,14 +108,14 @@ impl Unknown {
     }
 }
 
-/// While this lives, an activator makes a POA.
+/// Guard of an activator that makes a POA.
 struct Making<'u> {
     unknown: &'u Unknown,
     path: Box<[u8]>,
 }
 
 impl Making<'_> {
-    /// It is made, or will not be.
+    /// Ends the call, whether the POA was made or not.
     fn end(self, adapter: &RootAdapter) {
         let kept_back = {
             let mut running = self.unknown.lock();

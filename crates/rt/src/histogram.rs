@@ -32,10 +32,10 @@ pub struct Histogram {
     max: AtomicU64,
 }
 
-/// What a [`Histogram`] has counted.
+/// Distribution that a [`Histogram`] has counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Distribution {
-    /// How many times.
+    /// Number of values.
     pub count: u64,
     /// All together, in nanoseconds.
     pub sum_ns: u64,
@@ -67,7 +67,7 @@ impl Histogram {
         self.max.fetch_max(nanoseconds, Ordering::Relaxed);
     }
 
-    /// What was counted so far. Allocates.
+    /// Returns the distribution counted so far. Allocates.
     pub fn read(&self) -> Distribution {
         let buckets: Vec<u64> = self
             .buckets

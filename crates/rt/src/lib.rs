@@ -1,4 +1,5 @@
-//! What the steady path shares: reusable buffers, priorities, and probes that tell how long its stages take.
+//! Tools of the steady path: reusable buffers, priorities, and probes that tell how long its stages
+//! take.
 //!
 //! After warm-up a request allocates nothing. What it needs comes from pools that a lane owns and
 //! no other lane touches, so there is no lock either.

@@ -1,4 +1,4 @@
-//! From CORBA priorities to those of the operating system and the network, and back.
+//! Mapping of CORBA priorities to those of the operating system and the network, and back.
 
 use std::fmt;
 
@@ -53,7 +53,8 @@ pub trait PriorityMapping: fmt::Debug + Send + Sync + 'static {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mapping {
-    /// The same number (TAO's default): a CORBA priority that the class does not have is refused when it is applied.
+    /// Mapping to the same number (TAO's default): a CORBA priority that the class does not have is
+    /// refused when it is applied.
     Direct,
     /// All CORBA priorities spread over all native ones.
     Linear(NativeRange),
@@ -64,7 +65,7 @@ pub enum Mapping {
     Multi {
         /// The most urgent CORBA priority that is mapped.
         corba: Priority,
-        /// What it is mapped to.
+        /// Native priority of the lowest CORBA priority.
         native: NativePriority,
         /// CORBA priorities for each native one; at least 1.
         spacing: u16,

@@ -63,7 +63,7 @@ impl BufferPool {
         }
     }
 
-    /// How many buffers are in stock.
+    /// Returns the number of buffers in stock.
     pub fn len(&self) -> usize {
         self.stock.len()
     }

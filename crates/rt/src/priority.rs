@@ -111,7 +111,7 @@ pub struct NativeRange {
 }
 
 impl NativeRange {
-    /// From the least to the most urgent.
+    /// Returns the range from the least to the most urgent priority.
     pub const fn new(min: i16, max: i16) -> Self {
         NativeRange {
             min: NativePriority(min),

@@ -1,4 +1,4 @@
-//! Timeprobes: when a request passed which stage (A20.1, A20.2).
+//! Timeprobes: when a request passed which stage.
 //!
 //! Stamps stand in the code for good and are switched on and off while it runs. Off, a stamp is one relaxed load and a
 //! branch. On, it reads the clock and writes one record of 16 octets into a ring that belongs to the calling thread
@@ -32,14 +32,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ring::Ring;
 
-/// What one thread has stamped.
+/// Records that a thread has stamped.
 #[derive(Clone, Debug)]
 pub struct Trace {
     /// The name of the thread; empty when it has none.
     pub thread: String,
     /// Oldest first.
     pub records: Vec<Record>,
-    /// So many older ones had to make room since they were last taken.
+    /// Number of older records that had to make room since the last ones were taken.
     pub lost: u64,
 }
 

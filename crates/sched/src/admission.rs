@@ -4,7 +4,13 @@
 //! proved before still is; otherwise the [`Refusal`] says which operation would be late, what it would wait for, and by how
 //! much it is short.
 
+mod controller;
+
 use std::fmt::{self, Write as _};
+
+pub use controller::{
+    Answer, Controller, Has, Late, LateComers, Member, Share, Unacceptable, Urgency, Wanted,
+};
 
 use crate::analysis::{Method, Outcome, analyse, demand};
 use crate::error::Error;
@@ -17,26 +23,26 @@ use crate::time::Nanos;
 /// The operations that run, with the one that was admitted.
 #[derive(Debug, Clone)]
 pub struct Admitted {
-    /// To be analysed next time.
+    /// Repository to be analysed next time.
     pub repository: Repository,
-    /// To be enforced from now on.
+    /// Schedule to be enforced from now on.
     pub schedule: Schedule,
 }
 
 /// Why an operation was not admitted.
 #[derive(Clone, PartialEq)]
 pub enum Refusal {
-    /// What was said of it cannot be: a duplicate name, a time out of range, no schedule.
+    /// The declaration cannot be: a duplicate name, a time out of range, no schedule.
     Invalid(Error),
-    /// It would be late itself, or make another one late.
+    /// The operation would be late itself, or make another one late.
     Late {
         /// The operation that was not admitted.
         operation: String,
         /// The one that would be late; often the same.
         late: String,
-        /// By how much; `None`: there is no bound.
+        /// Time by which it would be late; `None`: there is no bound.
         short: Option<Nanos>,
-        /// What it would wait for, in a sentence.
+        /// Explanation of the wait, a sentence.
         because: String,
     },
 }
@@ -149,7 +155,7 @@ pub fn admit(
     })
 }
 
-/// What keeps a task waiting for ever.
+/// Explains what keeps a task waiting for ever.
 fn overload(set: &TaskSet, late: &Task) -> String {
     let urgent = || set.tasks.iter().filter(|task| task.band <= late.band);
     let mut told = format!(

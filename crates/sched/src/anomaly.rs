@@ -1,28 +1,29 @@
-//! What a schedule has against it without being impossible (`RtecScheduler::Scheduling_Anomaly`).
+//! Anomalies: what a schedule has against it without being impossible
+//! (`RtecScheduler::Scheduling_Anomaly`).
 
 use std::fmt;
 
-/// How bad it is, in the order of the IDL.
+/// Severity of an anomaly, in the order of the IDL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// There is no schedule.
+    /// A schedule does not exist.
     Fatal,
-    /// There is one, and it does not do what was asked.
+    /// The schedule does not do what was asked.
     Error,
     /// Worth a look.
     Warning,
-    /// For information.
+    /// Information.
     None,
 }
 
-/// One finding.
+/// Anomaly of a schedule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Anomaly {
-    /// How bad it is.
+    /// Severity.
     pub severity: Severity,
     /// The operation it is about, if it is one.
     pub operation: Option<String>,
-    /// What it is, as a sentence.
+    /// Description, a sentence.
     pub description: String,
 }
 

@@ -1,4 +1,4 @@
-//! What the service refuses, each with the exception of the IDL that says so.
+//! Refusals of the service, each with the exception of the IDL that says so.
 
 use std::fmt;
 
@@ -6,26 +6,26 @@ use crate::graph::Cycle;
 use crate::repository::Handle;
 use crate::task::Utilization;
 
-/// Why the service refused (A11.2).
+/// Why the service refused.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
     /// An info of this name is there already.
     DuplicateName(String),
-    /// No info has this handle.
+    /// The handle is that of no info.
     UnknownHandle(Handle),
-    /// No info has this name.
+    /// The name is that of no info.
     UnknownName(String),
-    /// One does not depend on the other, or not with this kind and number of calls.
+    /// The one operation does not depend on the other, or not with this kind and number of calls.
     UnknownDependency {
-        /// Who should.
+        /// Operation that should depend.
         dependent: Handle,
-        /// On whom.
+        /// Operation that it should depend on.
         on: Handle,
     },
     /// The operation keeps what was set: it is non-volatile, and `reset` does not change it.
     NonVolatile(String),
-    /// Nothing was computed yet, or something changed since.
+    /// A schedule was not computed yet, or something changed since.
     NotScheduled,
     /// The schedule leaves this operation out: it is disabled, or nothing says how often it runs.
     LeftOut(String),
@@ -33,24 +33,24 @@ pub enum Error {
     Cycles(Vec<Cycle>),
     /// The critical operations alone need more than the processor has.
     UtilizationBoundExceeded {
-        /// What they need.
+        /// Utilisation of the critical operations.
         critical: Utilization,
     },
     /// The strategy needs more thread priorities than there are.
     InsufficientThreadPriorityLevels {
-        /// What it needs.
+        /// Number of priorities that it needs.
         needed: usize,
-        /// What there is.
+        /// Number of priorities that there are.
         available: usize,
     },
-    /// At run time: what is registered is not what was analysed.
+    /// The operations that register at run time are not those that were analysed.
     TaskCountMismatch {
         /// Operations of the table.
         analysed: usize,
         /// Operations that registered.
         registered: usize,
     },
-    /// No level of the schedule has this preemption priority.
+    /// The schedule has no level with this preemption priority.
     UnknownPriorityLevel(i32),
     /// A number that follows from what was declared, and is too large.
     Overflow {

@@ -13,7 +13,7 @@ macro_rules! levels {
             /// Little.
             #[default]
             Low,
-            /// In the middle.
+            /// Middle.
             Medium,
             /// Much.
             High,
@@ -31,7 +31,7 @@ macro_rules! levels {
                 $name::VeryHigh,
             ];
 
-            /// As files and annotations write it.
+            /// Returns the name as files and annotations write it.
             pub const fn name(self) -> &'static str {
                 ["VERY_LOW", "LOW", "MEDIUM", "HIGH", "VERY_HIGH"][self as usize]
             }
@@ -46,7 +46,8 @@ macro_rules! levels {
         impl FromStr for $name {
             type Err = UnknownLevel;
 
-            /// In any case, with `_` or `-`; with or without the suffix that the IDL has.
+            /// Reads the name in any case, with `_` or `-`; with or without the suffix that the IDL
+            /// has.
             fn from_str(text: &str) -> Result<Self, UnknownLevel> {
                 let plain = text.to_ascii_uppercase().replace(['-', ' '], "_");
                 let plain = plain.strip_suffix(concat!("_", $what)).unwrap_or(&plain);
@@ -66,7 +67,7 @@ levels! {
 }
 
 levels! {
-    /// Decides between operations that are equal otherwise (paper 3, 2.1; A10.4).
+    /// Decides between operations that are equal otherwise (paper 3, 2.1).
     Importance, "IMPORTANCE"
 }
 

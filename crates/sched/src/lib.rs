@@ -36,9 +36,15 @@
 
 pub mod admission;
 pub mod analysis;
+pub mod annotation;
 mod anomaly;
+mod arrivals;
+mod burst;
 mod error;
+#[doc(hidden)]
+pub mod fuzz;
 mod graph;
+pub mod import;
 pub mod level;
 mod overheads;
 pub mod queue;
@@ -52,6 +58,7 @@ mod task;
 pub mod time;
 
 pub use anomaly::{Anomaly, Severity};
+pub use burst::Burst;
 pub use error::Error;
 pub use graph::Cycle;
 pub use overheads::{NoProgress, Overheads};

@@ -91,6 +91,11 @@ impl Overheads {
         for (task, said) in charged.tasks.iter_mut().zip(&set.tasks) {
             if said.wcet > 0 {
                 task.wcet = self.charged(set, said);
+                // What dispatching adds at worst, it adds after an overrun, too.
+                let more = task.wcet - said.wcet;
+                task.overrun = said
+                    .overrun
+                    .map(|overrun| overrun.saturating_add(more).min(LONGEST));
             }
         }
         charged.overheads = Overheads {
@@ -108,10 +113,10 @@ impl Overheads {
         let all = match turns {
             false => least,
             true => {
-                let releases = set.tasks.iter().map(|other| {
-                    let window = u128::from(task.deadline) + u128::from(other.late());
-                    window.div_ceil(u128::from(other.period.max(1)))
-                });
+                let releases = set
+                    .tasks
+                    .iter()
+                    .map(|other| u128::from(other.released_within(task.deadline)));
                 let least = least + u128::from(self.switch) * releases.sum::<u128>();
                 // E = least + switch * (E / step).
                 let useful = u128::from(self.step.saturating_sub(self.switch)).max(1);

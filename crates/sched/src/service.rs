@@ -1,4 +1,4 @@
-//! The service: a repository and its schedule behind one interface, for configuration runs and for run time (A11.7, A11.8).
+//! The service: a repository and its schedule behind one interface, for configuration runs and for run time.
 //!
 //! In a configuration run an application registers its operations and has the schedule computed. At run time the same code
 //! runs against the table that came out of it: `create` finds, `set` and dependencies change nothing, and `compute` only
@@ -7,7 +7,7 @@
 use crate::anomaly::{Anomaly, Severity};
 use crate::error::Error;
 use crate::repository::{
-    Assigned, CallKind, Characteristics, Dependency, Enabled, Handle, Repository, RtInfo,
+    Assigned, CallKind, Characteristics, Dependency, Enabled, Handle, Repository, RtInfo, Section,
 };
 use crate::schedule::{Level, OsPriorities, Schedule};
 use crate::strategy::{DispatchModel, Dispatching, InputMapping, OutputMapping};
@@ -18,14 +18,14 @@ pub type Input = Box<dyn InputMapping + Send + Sync>;
 /// An output mapping that can be shared between threads.
 pub type Output = Box<dyn OutputMapping + Send + Sync>;
 
-/// One scheduling service; see the [module](self).
+/// Scheduling service; see the [module](self).
 pub struct Service {
     repository: Repository,
     computed: Option<Computed>,
     face: Face,
 }
 
-/// What the last computation left.
+/// Result of the last computation.
 struct Computed {
     levels: Vec<Level>,
     /// Thread priorities, least and most.
@@ -38,12 +38,12 @@ enum Face {
         output: Output,
     },
     RunTime {
-        /// Which operations of the table the application created.
+        /// Flags of the operations of the table that the application created.
         registered: Vec<bool>,
     },
 }
 
-/// What was analysed off-line: the operations with their priorities, and the queues.
+/// Result of an off-line analysis: the operations with their priorities, and the queues.
 #[derive(Debug, Clone, Default)]
 pub struct Table {
     /// Operations, in the order of their handles.
@@ -53,7 +53,7 @@ pub struct Table {
 }
 
 impl Service {
-    /// For configuration runs.
+    /// Returns a service for configuration runs.
     ///
     /// ```
     /// use oxorb_sched::repository::Characteristics;
@@ -80,7 +80,7 @@ impl Service {
         }
     }
 
-    /// For run time, over what a configuration run computed.
+    /// Returns a service for run time, over what a configuration run computed.
     ///
     /// # Errors
     /// If the table names an operation twice or has values out of range.
@@ -109,7 +109,7 @@ impl Service {
         })
     }
 
-    /// What was computed, for [`run_time`](Self::run_time).
+    /// Returns what was computed, for [`run_time`](Self::run_time).
     ///
     /// # Errors
     /// [`NotScheduled`](Error::NotScheduled).
@@ -142,7 +142,7 @@ impl Service {
         }
     }
 
-    /// How it is dispatched, in configuration runs.
+    /// Returns the dispatching model, in configuration runs.
     pub fn model(&self) -> Option<DispatchModel> {
         match &self.face {
             Face::Configuration { output, .. } => Some(output.model()),
@@ -184,6 +184,18 @@ impl Service {
             let place = theirs.index().and_then(|at| handles.get(at));
             place.copied().ok_or(Error::UnknownHandle(theirs))
         };
+        for section in operations.sections() {
+            let section = Section {
+                operation: here(section.operation)?,
+                ..section.clone()
+            };
+            if !self.repository.sections().contains(&section) {
+                self.repository.add_section(section)?;
+            }
+        }
+        if !operations.sections().is_empty() {
+            self.repository.set_protocol(operations.protocol());
+        }
         for one in operations.dependencies() {
             let one = Dependency {
                 dependent: here(one.dependent)?,
@@ -324,7 +336,8 @@ impl Service {
         self.change(handles(said), |repository| repository.enable(said))
     }
 
-    /// What changes in a configuration run makes the schedule stale; at run time nothing changes.
+    /// Changes infos: in a configuration run that makes the schedule stale; at run time nothing
+    /// changes.
     fn change(
         &mut self,
         handles: impl IntoIterator<Item = Handle>,
@@ -382,7 +395,7 @@ impl Service {
         Ok(schedule.anomalies)
     }
 
-    /// What an operation was assigned; O(1) (A12.27).
+    /// Returns the priorities that an operation was assigned; O(1).
     ///
     /// # Errors
     /// [`UnknownHandle`](Error::UnknownHandle), [`NotScheduled`](Error::NotScheduled), [`LeftOut`](Error::LeftOut).
@@ -393,7 +406,7 @@ impl Service {
         info.assigned.ok_or_else(left_out)
     }
 
-    /// The same by name.
+    /// Returns the priorities that an operation was assigned, by its name.
     ///
     /// # Errors
     /// [`UnknownName`](Error::UnknownName), [`NotScheduled`](Error::NotScheduled), [`LeftOut`](Error::LeftOut).
@@ -449,7 +462,7 @@ impl Service {
         &self.repository
     }
 
-    /// Forgets everything of a configuration run (A11.7); the table of run time stays, and nobody is registered.
+    /// Forgets everything of a configuration run; the table of run time stays, and nobody is registered.
     pub fn destroy(&mut self) {
         match &mut self.face {
             Face::Configuration { .. } => {

@@ -1,4 +1,4 @@
-//! What the run-time scheduler knows: a schedule as a table that is looked into while the application runs (A11.15, A12.27).
+//! Tables of the run-time scheduler: a schedule that is looked into while the application runs.
 //!
 //! Operations are found by name once, when an object is activated or a reference is first called; from then on a call
 //! carries the place of its row.
@@ -19,12 +19,12 @@ pub struct DispatchTable {
     mixed: Option<usize>,
 }
 
-/// One operation.
+/// Row of an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
     /// Scoped name of the operation or attribute: `nav::Display::show`.
     pub name: String,
-    /// Of the thread that runs it, in the operating system's numbers.
+    /// Priority of the thread that runs it, in the operating system's numbers.
     pub os_priority: i32,
     /// Place of its queue; 0 is the most urgent one.
     pub queue: usize,
@@ -32,9 +32,9 @@ pub struct Row {
     pub subpriority: i32,
     /// The longest one request takes, with all it calls two-way; 0: not said.
     pub worst_case: Nanos,
-    /// Between two requests; 0: not said.
+    /// Time between two requests; 0: not said.
     pub period: Nanos,
-    /// From arrival to completion; 0: not said.
+    /// Longest time from arrival to completion; 0: not said.
     pub deadline: Nanos,
     /// Cost of being late.
     pub criticality: Criticality,
@@ -44,12 +44,12 @@ pub struct Row {
     pub critical: bool,
 }
 
-/// One queue and its thread.
+/// Queue and its thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Queue {
-    /// Of its thread, in the operating system's numbers.
+    /// Priority of its thread, in the operating system's numbers.
     pub os_priority: i32,
-    /// Its order.
+    /// Order of the queue.
     pub dispatching: Dispatching,
 }
 
@@ -58,9 +58,9 @@ pub struct Queue {
 pub struct NoQueue {
     /// The operation.
     pub name: String,
-    /// Its queue.
+    /// Place of the queue that the row names.
     pub queue: usize,
-    /// How many there are.
+    /// Number of queues.
     pub queues: usize,
 }
 
@@ -94,7 +94,7 @@ pub enum Unenforceable {
     Preemption(Dispatching),
     /// A queue by deadline or laxity has operations of several static priorities, which it does not tell apart.
     Levels {
-        /// Its place.
+        /// Place of the queue.
         queue: usize,
     },
     /// A queue is not more urgent than the one behind it.
@@ -110,7 +110,7 @@ pub enum Unenforceable {
     Priority {
         /// The operation.
         name: String,
-        /// Its priority.
+        /// Priority of the operation.
         own: i32,
         /// Priority of its queue.
         queue: i32,
@@ -160,7 +160,8 @@ impl std::fmt::Debug for Unenforceable {
 impl std::error::Error for Unenforceable {}
 
 impl DispatchTable {
-    /// From the dispatching model that was analysed, rows, and queues, the most urgent queue first.
+    /// Makes a table of the dispatching model that was analysed, rows, and queues, the most urgent
+    /// queue first.
     ///
     /// # Errors
     /// A row whose queue is not there.
@@ -245,7 +246,8 @@ impl DispatchTable {
         &self.queues
     }
 
-    /// What an interface's requests may be called, with the place of the row of each: the name on the wire first.
+    /// Returns the names that an interface's requests may have, with the place of the row of each:
+    /// the name on the wire first.
     ///
     /// A row `nav::Display::show` belongs to the interface with the repository id `IDL:nav/Display:1.0`, under whatever
     /// prefix, and to those for which `is_a` of that id says yes, because they inherit it; rows of the interface itself win.
@@ -299,6 +301,35 @@ impl DispatchTable {
         });
         names
     }
+}
+
+/// Reports whether `name`, as `nav::Display::show`, is the operation or attribute that has `operation` for its name on the
+/// wire, of the interface with this repository id or of one that it is derived from.
+///
+/// ```
+/// use oxorb_sched::table::names_operation;
+///
+/// let of_display = |name, operation| names_operation(name, "IDL:acme.com/nav/Display:1.0", |_| false, operation);
+/// assert!(of_display("nav::Display::show", "show"));
+/// assert!(of_display("nav::Display::colour", "_set_colour"));
+/// assert!(!of_display("nav::Radar::show", "show"));
+/// ```
+pub fn names_operation(
+    name: &str,
+    repository_id: &str,
+    is_a: impl Fn(&str) -> bool,
+    operation: &str,
+) -> bool {
+    let Some((scope, known)) = name.rsplit_once("::") else {
+        return false;
+    };
+    let attribute = || {
+        let accessor = operation.strip_prefix("_get_");
+        accessor.or_else(|| operation.strip_prefix("_set_")) == Some(known)
+    };
+    (operation == known || attribute())
+        && (is_scope(&scope_of(repository_id), scope)
+            || is_a(&format!("IDL:{}:1.0", scope.replace("::", "/"))))
 }
 
 /// `IDL:acme.com/nav/Display:1.0` to `acme.com::nav::Display`.

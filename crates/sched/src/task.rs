@@ -1,17 +1,18 @@
-//! What analysis and simulation look at: streams of jobs with their urgency.
+//! Tasks of analysis and simulation: streams of jobs with their urgency.
 
 use std::collections::HashMap;
 
+use crate::burst::Burst;
 use crate::level::{Criticality, Importance};
 use crate::overheads::Overheads;
 use crate::repository::Handle;
 use crate::strategy::{DispatchModel, Dispatching};
 use crate::time::Nanos;
 
-/// One stream of jobs: an operation that is dispatched again and again.
+/// Stream of jobs: an operation that is dispatched again and again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Task {
-    /// What reports call it.
+    /// Name in reports.
     pub name: String,
     /// The operation, if it comes from a repository.
     pub handle: Option<Handle>,
@@ -20,20 +21,29 @@ pub struct Task {
     /// Requests in a job that are dispatched one after the other, each of which takes as long; at least 1. Without full
     /// preemption others may run between two of them.
     pub parts: u64,
-    /// The shortest time between two releases; more than 0.
+    /// The shortest time that a job takes; 0 where nothing is known.
+    pub bcet: Nanos,
+    /// The longest that a job takes if its operation is of high criticality and `wcet` is only what it takes by a less
+    /// careful measurement; `None`: `wcet` is never exceeded. Mixed-criticality analysis alone looks at it.
+    pub overrun: Option<Nanos>,
+    /// The shortest time between two releases, or, with a burst, the window of the burst; more than 0.
     pub period: Nanos,
-    /// From release to completion; more than 0.
+    /// Several releases in a period; `None`: one.
+    pub burst: Option<Burst>,
+    /// Longest time from release to completion; more than 0.
     pub deadline: Nanos,
-    /// By how much a release may be late. Response and deadline count from the moment at which it should have been.
+    /// Time by which a release may be late. Response and deadline count from the moment at which it
+    /// should have been.
     pub jitter: Nanos,
     /// Names of the tasks whose jobs send it events: a job is released once the job with its number is done in each of them.
     /// Response and deadline count from then. Empty: time releases it.
     pub after: Vec<String>,
-    /// By how much the tasks in `after` may delay a release. The analysis finds it where they are in the same set.
+    /// Time by which the tasks in `after` may delay a release. The analysis finds it where they are
+    /// in the same set.
     pub delay: Nanos,
     /// The longest that something less urgent keeps a resource it needs.
     pub blocking: Nanos,
-    /// Of the first release after the common start; `None`: anything.
+    /// Time of the first release after the common start; `None`: anything.
     pub offset: Option<Nanos>,
     /// Cost of being late.
     pub criticality: Criticality,
@@ -45,7 +55,7 @@ pub struct Task {
     pub level: u32,
     /// Dispatching priority; 0 is the most urgent one.
     pub band: u32,
-    /// What orders it within its level.
+    /// Order within its level.
     pub dispatching: Dispatching,
     /// Place in the static order; unique.
     pub order: u32,
@@ -59,7 +69,10 @@ impl Task {
             handle: None,
             wcet,
             parts: 1,
+            bcet: 0,
+            overrun: None,
             period,
+            burst: None,
             deadline: period,
             jitter: 0,
             after: Vec::new(),
@@ -99,9 +112,9 @@ impl Task {
 /// Tasks that share one processor.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TaskSet {
-    /// In any order.
+    /// Tasks in any order.
     pub tasks: Vec<Task>,
-    /// Which of them may interrupt which.
+    /// Rule by which a task may interrupt another.
     pub model: DispatchModel,
     /// Costs of dispatching.
     pub overheads: Overheads,
@@ -185,20 +198,23 @@ pub struct Utilization(pub u64);
 pub const WHOLE: Utilization = Utilization(1_000_000_000);
 
 impl Utilization {
-    /// Of these tasks: the sum of C/T, rounded up (paper 3, B.2).
+    /// Returns the utilisation of these tasks: the sum of C/T, rounded up (paper 3, B.2).
     pub fn of<'a>(tasks: impl IntoIterator<Item = &'a Task>) -> Utilization {
         let parts = tasks.into_iter().map(Utilization::of_one);
         Utilization(parts.fold(0, |sum, part| sum.saturating_add(part.0)))
     }
 
-    /// Of one task.
+    /// Returns the utilisation of a task.
     pub fn of_one(task: &Task) -> Utilization {
         let whole = u128::from(WHOLE.0);
-        let part = (u128::from(task.wcet) * whole).div_ceil(u128::from(task.period.max(1)));
+        let work = u128::from(task.wcet).saturating_mul(u128::from(task.per_period()));
+        let part = work
+            .saturating_mul(whole)
+            .div_ceil(u128::from(task.period.max(1)));
         Utilization(u64::try_from(part).unwrap_or(u64::MAX))
     }
 
-    /// As a fraction.
+    /// Returns the utilisation as a fraction.
     pub fn fraction(self) -> f64 {
         self.0 as f64 / WHOLE.0 as f64
     }
@@ -226,10 +242,12 @@ pub fn overloads<'a>(tasks: impl IntoIterator<Item = &'a Task> + Clone) -> bool 
     let Some(frame) = crate::time::frame(tasks.clone().into_iter().map(|task| task.period)) else {
         return true;
     };
-    let needed = tasks
-        .into_iter()
-        .map(|task| u128::from(task.wcet) * u128::from(frame / task.period.max(1)));
-    needed.sum::<u128>() > u128::from(frame)
+    let needed = tasks.into_iter().map(|task| {
+        let jobs =
+            u128::from(frame / task.period.max(1)).saturating_mul(u128::from(task.per_period()));
+        u128::from(task.wcet).saturating_mul(jobs)
+    });
+    needed.fold(0, u128::saturating_add) > u128::from(frame)
 }
 
 #[cfg(test)]

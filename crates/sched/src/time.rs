@@ -18,7 +18,7 @@ pub const SECOND: Nanos = 1_000_000_000;
 /// Why a text is no time.
 #[derive(Clone, PartialEq, Eq)]
 pub enum TimeError {
-    /// Not a number followed by a unit.
+    /// The text is no number followed by a unit.
     Syntax(String),
     /// A unit that is none of ns, us, ms, s and, for a period, Hz.
     Unit(String),
@@ -177,11 +177,11 @@ impl fmt::Display for ShowSigned {
     }
 }
 
-/// The frame of several periods (A12.20): after it, all of them are in the phase that they began with. The longest
+/// The frame of several periods: after it, all of them are in the phase that they began with. The longest
 /// period where periods are harmonic.
 ///
 /// The least common multiple. Paper 3 (B.1) says to multiply by the greatest common divisor, which would stay at 1 for
-/// ever (A22.2). Periods of 0 are left out;
+/// ever. Periods of 0 are left out;
 /// without any it is 1. `None` if it is longer than [`LONGEST`].
 ///
 /// ```

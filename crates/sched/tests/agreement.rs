@@ -4,7 +4,7 @@
 use oxorb_sched::analysis::{End, Outcome, analyse};
 use oxorb_sched::level::{Criticality, Importance};
 use oxorb_sched::repository::{CallKind, Characteristics, Constraints};
-use oxorb_sched::simulate::{Job, Options, Timeline, enforce, releases, run};
+use oxorb_sched::simulate::{Job, Options, Release, Timeline, enforce, releases, run};
 use oxorb_sched::time::{MICROSECOND, MILLISECOND};
 use oxorb_sched::{
     DispatchModel, DispatchTable, Dispatching, Error, OsPriorities, Overheads, Repository,
@@ -179,6 +179,43 @@ fn receivers_that_a_blocking_job_releases_count() {
     let chains = analyse(&set).chains;
     assert_eq!(chains.len(), 3, "{chains:?}");
     assert_eq!(beyond_end_to_end(&set, &chains, &simulated), None);
+}
+
+/// By laxity with full preemption, a job that has run for longer than it came before the next one of its task takes turns with
+/// that: the later instance of a chain goes before the earlier one.
+#[test]
+fn instances_of_a_chain_that_take_turns_count() {
+    let mut set = TaskSet::fixed_priority([
+        Task::periodic("urgent", 13, 40),
+        Task::periodic("sender", 2, 20),
+        Task::periodic("receiver", 9, 20),
+    ]);
+    set.tasks[2].after = vec!["sender".into()];
+    set.tasks[2].dispatching = Dispatching::Laxity;
+    set.overheads.step = 1;
+    let simulated = run(&set, &releases(&set, 40).unwrap(), &Options::default());
+    let first = simulated.jobs.iter().find(|job| job.task == 2).unwrap();
+    let alone = 13 + 2 + 9 + 2;
+    assert_eq!(first.done, Some(alone + 1), "the example happens");
+    let chains = analyse(&set).chains;
+    assert_eq!(chains[0].response, Some(13 + 2 * (2 + 9)));
+    assert_eq!(beyond_end_to_end(&set, &chains, &simulated), None);
+}
+
+/// Two jobs of one task, of which events bring the second soon after the first, take turns by laxity, too, though the processor
+/// is theirs alone: all work fits before its deadlines, and each step may take from the first what it needs.
+#[test]
+fn jobs_of_one_task_that_take_turns_count() {
+    let mut task = Task::periodic("task", 22, 24);
+    (task.deadline, task.delay) = (38, 17);
+    let mut set = TaskSet::dynamic([task], Dispatching::Laxity, DispatchModel::Urgency);
+    set.overheads.step = 7;
+    let come = [17, 24, 48].map(|at| Release { at, task: 0 });
+    let simulated = run(&set, &come, &Options::default());
+    assert!(simulated.jobs[0].missed(), "the example happens");
+    assert_eq!(analyse(&set).verdicts[0].outcome, Outcome::Unproven);
+    set.overheads.step = 1;
+    assert_eq!(analyse(&set).verdicts[0].outcome, Outcome::Meets);
 }
 
 proptest! {

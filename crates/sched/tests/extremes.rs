@@ -1,7 +1,7 @@
 //! Whatever is declared, however large: an answer or a clear error, and never a panic or an overflow (tests run with
 //! overflow checks).
 
-use oxorb_sched::analysis::holistic::{Flow, Resource, Step, analyse_flows};
+use oxorb_sched::analysis::holistic::{Flow, Resource, Step, Wrong, analyse_flows};
 use oxorb_sched::analysis::{Outcome, analyse, partition, sensitivity};
 use oxorb_sched::level::{Criticality, Importance};
 use oxorb_sched::repository::{CallKind, Characteristics, Constraints, Enabled, Handle, InfoType};
@@ -108,6 +108,7 @@ fn said() -> impl Strategy<Value = Said> {
                     jitter,
                     blocking: 0,
                     offset: Some(offset),
+                    ..Constraints::default()
                 },
             },
             enabled: match enabled {
@@ -235,7 +236,14 @@ proptest! {
             steps: (0..resources.len()).map(step).collect(),
             deadline,
         };
-        let found = analyse_flows(&resources, &[flow]).unwrap();
+        // Steps after the first have none.
+        let offset = resources[1..].iter().any(|resource| resource.set.tasks[0].offset.is_some());
+        let flows = [flow];
+        prop_assert_eq!(offset, matches!(analyse_flows(&resources, &flows), Err(Wrong::Offset(_))));
+        for resource in &mut resources[1..] {
+            resource.set.tasks[0].offset = None;
+        }
+        let found = analyse_flows(&resources, &flows).unwrap();
         prop_assert_eq!(found.flows[0].by.len(), resources.len());
     }
 }

@@ -216,6 +216,44 @@ proptest! {
         }
     }
 
+    /// Events that come late, and so close to the next ones that jobs of one task compete, are within what is proved in every
+    /// queue: response and deadline count from when they come.
+    #[test]
+    fn late_events_are_safe(
+        numbers in prop::collection::vec((6..24u64, 1..100u64, 0..24u64, 0..30u64), 1..4),
+        late in prop::collection::vec(0..100u64, 24),
+        dispatching in dispatching(),
+        model in model(),
+        step in 1..=8u64,
+    ) {
+        let tasks = numbers.iter().map(|&(period, share, delay, slack)| {
+            let wcet = (period * share / (100 * numbers.len() as u64)).max(1);
+            let delay = delay.saturating_sub(6);
+            Task { delay, deadline: wcet + slack, ..Task::periodic("t", wcet, period) }
+        });
+        let mut set = TaskSet::dynamic(tasks, dispatching, model);
+        set.overheads.step = step;
+        let verdicts = analyse(&set).verdicts;
+        let mut come = Vec::new();
+        for (place, task) in set.tasks.iter().enumerate() {
+            for number in 0..6 {
+                // Of a hundred, three quarters are late by all or nothing.
+                let share = late[(place * 6 + number) % late.len()] * 4;
+                let share = if share < 100 { 4 * share.min(25) } else { 100 * (share / 100 % 2) };
+                let at = task.deadline % 7 + number as u64 * task.period + task.delay * share / 100;
+                come.push(Release { at, task: place });
+            }
+        }
+        come.sort_unstable();
+        for job in &run(&set, &come, &Options::default()).jobs {
+            let verdict = &verdicts[job.task];
+            prop_assert!(verdict.outcome != Outcome::Meets || !job.missed(), "{job:?} {}", verdict.explain(&set));
+            if let Some(response) = verdict.response {
+                prop_assert!(job.latency().unwrap() <= response, "{job:?} {}", verdict.explain(&set));
+            }
+        }
+    }
+
     /// A12.10: the same arrivals give the same order, however the set is written down.
     #[test]
     fn the_same_arrivals_give_the_same_order(

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 pub enum Error {
     /// The state cannot be opened, read or written.
     State {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
         /// Why.
         why: String,

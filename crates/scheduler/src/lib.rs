@@ -1,4 +1,4 @@
-//! The scheduling service as CORBA objects: `RtecScheduler::Scheduler`, as clients of TAO's service know it (A10, A11, A12).
+//! The scheduling service as CORBA objects: `RtecScheduler::Scheduler`, as clients of TAO's service know it.
 //!
 //! ```text
 //! oxorb_sched::Service --Scheduling--> [State (redb)]
@@ -17,6 +17,7 @@
 #![forbid(unsafe_code)]
 
 mod error;
+mod faces;
 mod refusal;
 mod remote;
 mod scheduling;
@@ -30,7 +31,14 @@ mod idl {
     oxorb::include_idl!("RtecScheduler");
 }
 
+mod faces_idl {
+    #![allow(missing_docs, reason = "the IDL says it")]
+    oxorb::include_idl!("schedule");
+}
+
 pub use error::Error;
+/// `OxORB::ScheduleFaces`, the numbers of a schedule and the faces of each RT_Info.
+pub use faces_idl::ox_orb as schedule_faces;
 pub use idl::{rtec_base, rtec_scheduler};
 pub use refusal::Refusal;
 pub use remote::{Loaded, Remote, RemoteError};
@@ -40,8 +48,12 @@ pub use serve::{POA_NAME, Served, serve, serve_read_only};
 /// The name under which TAO's clients look for the service in the Naming Service, and its key in `corbaloc:` references.
 pub const INITIAL_NAME: &str = "ScheduleService";
 
-/// The key of the application section: the same service for those who may declare operations and not compute (A10.10).
+/// The key of the application section: the same service for those who may declare operations and not compute.
 pub const APPLICATION_KEY: &str = "ScheduleService/application";
+
+/// The key of the object that counts operations and threads, and shows each RT_Info by its faces
+/// ([`schedule_faces`]).
+pub const FACES_KEY: &str = "ScheduleService/faces";
 
 /// The examples of the page are tests.
 #[cfg(doctest)]

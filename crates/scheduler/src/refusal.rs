@@ -15,16 +15,17 @@ use crate::rtec_scheduler::scheduler::*;
 pub enum Refusal {
     /// The schedule or the repository does not allow it.
     Scheduling(Error),
-    /// Others worked with the service for longer than [`Limits::patience`](crate::Limits::patience):
-    /// SYNCHRONIZATION_FAILURE.
+    /// Calls before it kept the service busy for longer than
+    /// [`Limits::patience`](crate::Limits::patience): SYNCHRONIZATION_FAILURE.
     Busy(Duration),
-    /// At run time somebody registers what was not analysed: INTERNAL.
+    /// A client registers an operation at run time that was not analysed: INTERNAL.
     NotAnalysed(String),
-    /// There would be more operations or dependencies than [`Limits`](crate::Limits) allow: IMP_LIMIT.
+    /// The operations or dependencies would be more than [`Limits`](crate::Limits) allow:
+    /// IMP_LIMIT.
     TooMany {
-        /// Of what.
+        /// Name of what would be too many.
         what: &'static str,
-        /// How many there may be.
+        /// Largest number.
         most: usize,
     },
     /// The reference is for the application section: NO_PERMISSION.
@@ -36,8 +37,8 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// As a system exception, where the operation does not declare a better one.
-    fn system(&self) -> SystemException {
+    /// Returns the system exception, where the operation does not declare a better one.
+    pub(crate) fn system(&self) -> SystemException {
         let no = CompletionStatus::No;
         match self {
             Refusal::Privileged => {
@@ -94,7 +95,7 @@ impl fmt::Debug for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// From [`Refusal`] to the exceptions of each operation.
+/// Conversions from [`Refusal`] to the exceptions of each operation.
 macro_rules! raises {
     ($($operation:ident: $($exception:ident)*;)*) => {$(
         impl From<Refusal> for $operation {

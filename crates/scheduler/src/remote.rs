@@ -45,7 +45,7 @@ pub struct Remote {
     scheduler: SchedulerRef,
 }
 
-/// What loading did.
+/// Result of loading.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Loaded {
     /// Operations that the service did not know.
@@ -110,7 +110,8 @@ impl Remote {
         Remote { scheduler }
     }
 
-    /// The same by `IOR:`, `corbaloc:`, `corbaname:` or `file:`. Asks it whether it is a scheduling service.
+    /// Connects to a scheduling service by `IOR:`, `corbaloc:`, `corbaname:` or `file:`. Asks the
+    /// object whether it is a scheduling service.
     ///
     /// # Errors
     /// It is not, or it cannot be reached.
@@ -227,7 +228,8 @@ impl Remote {
         Ok(found.into_iter().map(wire::to_anomaly).collect())
     }
 
-    /// What an operation was assigned; `None` while nothing is scheduled, and where the schedule leaves it out.
+    /// Returns what an operation was assigned; `None` while nothing is scheduled, and where the
+    /// schedule leaves it out.
     ///
     /// # Errors
     /// The service does not know it, or cannot be reached.

@@ -9,7 +9,8 @@ use oxorb_sched::service::Service;
 use crate::state::State;
 use crate::{Error, Refusal};
 
-/// How much a scheduling service takes on. What is beyond is refused, and the answer names the setting.
+/// Limits of a scheduling service. Requests beyond them are refused, and the answer names the
+/// setting.
 #[derive(Clone, Debug)]
 pub struct Limits {
     /// Operations. Default 10,000, at about 500 octets each; computing takes time with their square.
@@ -19,7 +20,7 @@ pub struct Limits {
     pub dependencies: usize,
     /// Octets of an operation's name. Default 1,024. Answer: BAD_PARAM, minor `SCHEDULING`.
     pub name_octets: usize,
-    /// How long a call waits for those before it. Default 5 s. Answer: SYNCHRONIZATION_FAILURE.
+    /// Longest wait of a call for those before it. Default 5 s. Answer: SYNCHRONIZATION_FAILURE.
     pub patience: Duration,
 }
 
@@ -80,7 +81,7 @@ impl Scheduling {
         Scheduling::with_limits(service, Limits::default())
     }
 
-    /// The same with limits of one's own.
+    /// Returns a service with limits of one's own.
     pub fn with_limits(service: Service, limits: Limits) -> Scheduling {
         Scheduling::of(service, None, limits)
     }
@@ -113,7 +114,7 @@ impl Scheduling {
         }
     }
 
-    /// What it takes on.
+    /// Returns the limits of the service.
     pub fn limits(&self) -> &Limits {
         &self.shared.limits
     }
@@ -152,7 +153,7 @@ impl Scheduling {
         done
     }
 
-    /// Forgets everything of a configuration run, in the state as well, so that it can be repeated (A11.7).
+    /// Forgets everything of a configuration run, in the state as well, so that it can be repeated.
     ///
     /// # Errors
     /// As [`change`](Self::change).

@@ -20,13 +20,13 @@ use crate::{Refusal, Scheduling, wire};
 /// The servant of one section.
 pub(crate) struct Section {
     scheduling: Scheduling,
-    /// Whether it may compute, and look up what was computed (A10.10).
+    /// Whether it may compute, and look up what was computed.
     privileged: bool,
     /// Whether every change is refused.
     read_only: bool,
 }
 
-/// What three operations out.
+/// Results of an operation that returns three of them.
 type Priorities = (OsPriority, PreemptionSubpriorityT, PreemptionPriorityT);
 
 impl Section {
@@ -403,7 +403,7 @@ fn create(
     Ok(service.create(entry_point)?.0)
 }
 
-/// What infos say, with the constraints that the wire has no room for as they are.
+/// Reads infos, with the constraints that the wire has no room for as they are.
 fn all(service: &Service, infos: &[RtInfo]) -> Result<Vec<(Handle, Characteristics)>, Refusal> {
     let mut said = Vec::with_capacity(infos.len());
     for info in infos {

@@ -2,9 +2,11 @@
 
 use oxorb::{IdAssignment, Interface as _, Lifespan, ObjectId, Orb, Poa, Policies};
 
+use crate::faces::Faces;
 use crate::rtec_scheduler::SchedulerRef;
+use crate::schedule_faces::ScheduleFacesRef;
 use crate::servant::Section;
-use crate::{APPLICATION_KEY, Error, INITIAL_NAME, Scheduling};
+use crate::{APPLICATION_KEY, Error, FACES_KEY, INITIAL_NAME, Scheduling};
 
 /// The POA that the objects live in. It is persistent: given the same port, references outlive the process.
 pub const POA_NAME: &str = "ScheduleService";
@@ -14,6 +16,7 @@ pub const POA_NAME: &str = "ScheduleService";
 pub struct Served {
     scheduler: SchedulerRef,
     application: SchedulerRef,
+    faces: ScheduleFacesRef,
     poa: Poa,
 }
 
@@ -77,11 +80,15 @@ fn serve_as(orb: &Orb, scheduling: &Scheduling, read_only: bool) -> Result<Serve
     };
     let scheduler = section(INITIAL_NAME, true)?;
     let application = section(APPLICATION_KEY, false)?;
+    let id = ObjectId::from(FACES_KEY);
+    poa.bind_name_to_id(FACES_KEY, id.clone());
+    let faces = poa.activate_servant_with_id(&id, Faces::servant(scheduling))?;
     poa.manager().activate()?;
     orb.register_initial_reference(INITIAL_NAME, scheduler.reference());
     Ok(Served {
         scheduler,
         application,
+        faces: ScheduleFacesRef::from_ref(faces),
         poa,
     })
 }
@@ -92,13 +99,18 @@ impl Served {
         &self.scheduler
     }
 
-    /// The application section (A10.10): operations are declared and read; what the ORB and the event channel need,
+    /// The application section: operations are declared and read; what the ORB and the event channel need,
     /// computing and priorities, is refused with NO_PERMISSION. At the key [`APPLICATION_KEY`].
     pub fn application(&self) -> &SchedulerRef {
         &self.application
     }
 
-    /// Ends the objects, when their requests have ended, and forgets all operations, in the state as well (A11.7): nothing
+    /// The numbers of the schedule, and the faces of each RT_Info. At the key [`FACES_KEY`].
+    pub fn faces(&self) -> &ScheduleFacesRef {
+        &self.faces
+    }
+
+    /// Ends the objects, when their requests have ended, and forgets all operations, in the state as well: nothing
     /// is left, and the same ORB may serve another schedule.
     ///
     /// # Errors

@@ -4,18 +4,19 @@
 //! |---|---|---|
 //! | meta | what | number: the version of this format |
 //! | infos | handle | name, times, levels, dependencies |
+//! | limits | handle | best case, overrun, requests in a burst, distance between them; only of operations that have some |
 //! | scheduled | strategy and dispatching model | the thread priorities it was computed with, least and most |
 //!
-//! Priorities are not kept: the same operations under the same strategy always get the same ones (A12.10).
+//! Priorities are not kept: the same operations under the same strategy always get the same ones.
 
 use std::path::{Path, PathBuf};
 
-use oxorb_sched::Repository;
 use oxorb_sched::level::{Criticality, Importance};
 use oxorb_sched::repository::{
     CallKind, Characteristics, Constraints, Dependency, Enabled, Handle, InfoType, RtInfo,
 };
 use oxorb_sched::service::Service;
+use oxorb_sched::{Burst, Repository};
 use oxorb_store::{CACHE, Database};
 use redb::{ReadableDatabase as _, ReadableTable as _, TableDefinition};
 
@@ -25,7 +26,12 @@ const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");
 const INFOS: TableDefinition<'_, i32, Row> = TableDefinition::new("infos");
 const SCHEDULED: TableDefinition<'_, &str, (i32, i32)> = TableDefinition::new("scheduled");
 
+const LIMITS: TableDefinition<'_, i32, Limits> = TableDefinition::new("limits");
+
 const FORMAT: u64 = 1;
+
+/// Best case, overrun, requests in a burst, distance between them.
+type Limits = (u64, Option<u64>, u32, u64);
 
 /// Name, times, levels, dependencies.
 type Row = (&'static str, Times, Levels, Vec<Edge>);
@@ -178,6 +184,7 @@ fn prepare(database: &redb::Database) -> Result<(), redb::Error> {
         }
         change.open_table(INFOS)?;
         change.open_table(SCHEDULED)?;
+        change.open_table(LIMITS)?;
     }
     Ok(change.commit()?)
 }
@@ -191,11 +198,17 @@ fn write(
     let change = database.begin_write()?;
     {
         let mut infos = change.open_table(INFOS)?;
+        let mut all_limits = change.open_table(LIMITS)?;
         for info in changed {
             infos.insert(info.handle.0, row(info))?;
+            match limits(info) {
+                Some(limits) => all_limits.insert(info.handle.0, limits)?,
+                None => all_limits.remove(info.handle.0)?,
+            };
         }
         for info in gone {
             infos.remove(info.handle.0)?;
+            all_limits.remove(info.handle.0)?;
         }
         let mut plans = change.open_table(SCHEDULED)?;
         plans.retain(|_, _| false)?;
@@ -214,10 +227,15 @@ fn read(database: &redb::Database) -> Result<Read, redb::Error> {
     let format = read.open_table(META)?.get("format")?;
     let format = format.map_or(0, |format| format.value());
     let mut infos = Vec::new();
+    let all_limits = read.open_table(LIMITS)?;
     for entry in read.open_table(INFOS)?.iter()? {
         let (handle, row) = entry?;
         let info = info(Handle(handle.value()), row.value());
-        infos.push(info.ok_or_else(damaged)?);
+        let mut info = info.ok_or_else(damaged)?;
+        if let Some(limits) = all_limits.get(handle.value())? {
+            limit(&mut info, limits.value());
+        }
+        infos.push(info);
     }
     let mut scheduled = None;
     if let Some(entry) = read.open_table(SCHEDULED)?.iter()?.next() {
@@ -266,6 +284,24 @@ fn row(info: &RtInfo) -> (&str, Times, Levels, Vec<Edge>) {
     (&info.entry_point, times, levels, edges.collect())
 }
 
+/// Returns what a row of limits holds; `None` for an operation without any.
+fn limits(info: &RtInfo) -> Option<Limits> {
+    let said = &info.characteristics.constraints;
+    let (most, distance) = said
+        .burst
+        .map_or((0, 0), |burst| (burst.most, burst.distance));
+    let limits = (said.best_case, said.overrun, most, distance);
+    (limits != (0, None, 0, 0)).then_some(limits)
+}
+
+/// Puts what a row of limits holds into an operation.
+fn limit(info: &mut RtInfo, (best_case, overrun, most, distance): Limits) {
+    let said = &mut info.characteristics.constraints;
+    said.best_case = best_case;
+    said.overrun = overrun;
+    said.burst = (most > 0).then_some(Burst { most, distance });
+}
+
 /// The info of a row; `None` for one that [`row`] does not make.
 fn info(
     handle: Handle,
@@ -301,6 +337,7 @@ fn info(
                 jitter,
                 blocking,
                 offset,
+                ..Constraints::default()
             },
         },
         dependencies,

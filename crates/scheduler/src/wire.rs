@@ -1,4 +1,5 @@
-//! Between what is on the wire and what is inside: times of 100 ns and nanoseconds, enumerations, infos.
+//! Conversions between the wire and the analysis: times of 100 ns and nanoseconds, enumerations,
+//! infos.
 
 use oxorb::escape;
 use oxorb_sched::level::{Criticality, Importance};
@@ -11,7 +12,7 @@ use oxorb_sched::{Anomaly, Dispatching, Error, Level, Severity};
 use crate::rtec_base::{DependencyEnabledTypeT, DependencyInfo, DependencyTypeT};
 use crate::rtec_scheduler as idl;
 
-/// Nanoseconds of a unit on the wire (A10.3).
+/// Nanoseconds of a unit on the wire.
 const UNIT: Nanos = 100;
 
 /// Pairs of enumerators, both ways.
@@ -82,7 +83,7 @@ pub(crate) fn calls(number: i32) -> Result<u32, Error> {
     positive("the number of calls", number)
 }
 
-/// What an info that arrived says, but for what the wire has no room for.
+/// Reads an info that arrived, but for what the wire has no room for.
 pub(crate) fn characteristics(info: &idl::RtInfo) -> Result<Characteristics, Error> {
     Ok(Characteristics {
         criticality: info.criticality.into(),

@@ -95,11 +95,11 @@ impl Drop for ShmAcceptor {
 
 /// A client that has connected.
 enum Client {
-    /// It has greeted.
+    /// The client has greeted.
     Link(Box<ShmLink>),
-    /// It has not greeted yet.
+    /// The client has not greeted yet.
     Silent(OwnedFd),
-    /// It is nobody to talk with.
+    /// The client cannot be talked with.
     Nobody,
 }
 

@@ -33,7 +33,7 @@ pub(crate) struct Block {
 
 /// State of a slot: nobody uses its block.
 const FREE: u32 = 0;
-/// This end fills the block.
+/// State of a block that this end fills.
 const FILLED: u32 = 1;
 /// The block is the reader's, until it gives it back.
 const SENT: u32 = 2;
@@ -47,7 +47,7 @@ struct Slot {
     state: AtomicU32,
     first: AtomicU32,
     end: AtomicU32,
-    /// What the reader writes to give the block back, sent last.
+    /// Ticket that the reader writes to give the block back, sent last.
     ticket: AtomicU32,
     /// The application has the block, sent or not: nobody else may fill it.
     held: AtomicBool,
@@ -77,8 +77,8 @@ impl Blocks {
         }
     }
 
-    /// Has the processor fetch what the reader has given back, for the look that comes with the next block. To be called
-    /// when the reader has answered.
+    /// Fetches into the processor's cache what the reader has given back, for the look that comes
+    /// with the next block. To be called when the reader has answered.
     #[inline]
     pub(crate) fn expect(&self, segment: &Segment) {
         if self.awaited.load(Relaxed) != 0 {

@@ -24,7 +24,7 @@ pub const VERSION: u32 = 4;
 pub(crate) struct Greeting {
     pub(crate) memory: Shared,
     pub(crate) sizes: Sizes,
-    /// For payloads that the application writes, if the system has such memory.
+    /// Memory for payloads that the application writes, if the system has such memory.
     pub(crate) rooms: Option<Arc<Sheet>>,
     descriptors: [Option<OwnedFd>; 2],
 }

@@ -96,7 +96,8 @@ impl Lender for ShmLink {
     }
 }
 
-/// Both ends of a connection, of which somebody may watch the server's: the client's and the server's.
+/// Returns both ends of a connection, the client's and the server's, of which the latter may be
+/// watched.
 #[cfg(test)]
 #[cfg(not(loom))]
 pub(crate) fn pair(blocks: u32, watched: bool) -> [ShmLink; 2] {

@@ -55,7 +55,7 @@ pub struct ShmLink {
     pub(crate) rooms: Option<Arc<Lending>>,
     pub(crate) incoming: Reader,
     pub(crate) outgoing: Writer,
-    /// Of what goes out.
+    /// Blocks of the outgoing direction.
     pub(crate) blocks: Arc<Blocks>,
     pub(crate) socket: OwnedFd,
     watch: Watch,
@@ -65,7 +65,7 @@ pub struct ShmLink {
     /// Nanoseconds.
     spin: AtomicU64,
     closed: AtomicBool,
-    /// This end reads no more.
+    /// Whether this end reads no more.
     deaf: AtomicBool,
     /// The peer is gone without having said so.
     pub(crate) gone: AtomicBool,
@@ -73,10 +73,10 @@ pub struct ShmLink {
     pub(crate) unheard: AtomicBool,
     /// Octets over the socket with nothing behind them, since octets came last.
     vain: AtomicU32,
-    /// There were too many of them.
+    /// Whether there were too many of them.
     pub(crate) noisy: AtomicBool,
     peer: PeerId,
-    /// Where the server listens, for people.
+    /// Address where the server listens, for people.
     server: Arc<str>,
 }
 
@@ -353,7 +353,7 @@ impl ShmLink {
     }
 }
 
-/// What a read need not wait for any more.
+/// Reason why a read need not wait any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
     Octets,
@@ -484,7 +484,7 @@ impl Link for ShmLink {
     }
 
     fn identity(&self) -> PeerId {
-        self.peer
+        self.peer.clone()
     }
 
     /// Sets the time that reads and writes spin before they sleep, at most [`MAX_SPIN`]. The size of the

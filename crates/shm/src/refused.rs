@@ -7,6 +7,7 @@
 use std::os::fd::OwnedFd;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use oxorb_sys::schedule::Schedule;
 use oxorb_sys::socket::{self, Shutdown};
 use oxorb_sys::{thread, unix};
 
@@ -43,7 +44,9 @@ pub(crate) fn close(client: OwnedFd) {
     }
     refused.waiting.push(client);
     if !refused.runs {
-        let started = thread::Builder::new("oxorb-shm-refused").spawn(run);
+        let started = thread::Builder::new("oxorb-shm-refused")
+            .schedule(Schedule::default())
+            .spawn(run);
         refused.runs = started.is_ok();
         if started.is_err() {
             let waiting = std::mem::take(&mut refused.waiting);

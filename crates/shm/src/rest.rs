@@ -11,13 +11,14 @@ use std::sync::atomic::{AtomicBool, Ordering, compiler_fence};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
+use oxorb_sys::schedule::Schedule;
 use oxorb_sys::{barrier, thread};
 
 use crate::blocks::Blocks;
 use crate::ring::Direction;
 use crate::segment::Segment;
 
-/// Where writes pass by the thread that gives pages back, once there is one.
+/// Gate that writes pass beside the thread that gives pages back, once there is one.
 #[derive(Debug, Default)]
 pub(crate) struct Gate(OnceLock<Arc<Rest>>);
 
@@ -40,7 +41,7 @@ impl Gate {
         Passing(rest.map(|rest| &**rest))
     }
 
-    /// Has the pages of a direction be given back once nothing was written for `after`. Nothing was
+    /// Gives the pages of a direction back whenever nothing was written for `after`. Nothing was
     /// written yet.
     ///
     /// # Errors
@@ -78,7 +79,7 @@ impl Drop for Passing<'_> {
     }
 }
 
-/// What the writers of a direction and the thread that gives its pages back share.
+/// State that the writers of a direction share with the thread that gives its pages back.
 #[derive(Debug)]
 struct Rest {
     segment: Arc<Segment>,
@@ -139,7 +140,7 @@ struct Known {
     /// Octets that were written when it was looked at last.
     written: u32,
     since: Instant,
-    /// Nothing was written since its pages were given back.
+    /// Whether nothing was written since the pages were given back.
     is_empty: bool,
 }
 
@@ -167,7 +168,9 @@ fn look_after(rest: &Arc<Rest>) -> io::Result<()> {
     let mut keeper = keeper();
     if !keeper.runs {
         barrier::register()?;
-        thread::Builder::new("oxorb-shm-pages").spawn(run)?;
+        thread::Builder::new("oxorb-shm-pages")
+            .schedule(Schedule::default())
+            .spawn(run)?;
         keeper.runs = true;
     }
     keeper.known.push(Known {

@@ -1,4 +1,4 @@
-//! One direction of a connection: a ring of octets with one writer and one reader.
+//! Ring of octets with a single writer and a single reader: a direction of a connection.
 //!
 //! Large payloads lie in blocks beside the ring. For such a splice the ring has one octet, which means
 //! nothing, at the place of the stream where the payload belongs.
@@ -44,7 +44,7 @@ pub(crate) const ASLEEP: u32 = 1;
 /// Says that somebody waits at a descriptor for what the owner of a word reads.
 pub(crate) const WATCHED: u32 = 2;
 
-/// Where the words and octets of one direction are.
+/// Direction, which decides where its words and octets are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
     ToServer,
@@ -66,17 +66,18 @@ impl Direction {
         self.words() + LINE
     }
 
-    /// How the reader waits.
+    /// Returns the index of the word that says how the reader waits.
     pub(crate) fn reader(self) -> usize {
         self.words() + 2 * LINE
     }
 
-    /// How the writer waits.
+    /// Returns the index of the word that says how the writer waits.
     pub(crate) fn writer(self) -> usize {
         self.words() + 3 * LINE
     }
 
-    /// What the process that reads this direction has ended: see [`Link::close`](oxorb_transport::Link::close).
+    /// Returns the index of the word with the ends that the reader's process has put to this
+    /// direction: see [`Link::close`](oxorb_transport::Link::close).
     pub(crate) fn ended_by_reader(self) -> usize {
         (8 + self as usize) * LINE
     }
@@ -95,7 +96,8 @@ impl Direction {
         PLACES + (self as usize * SLOTS + index) * PLACE
     }
 
-    /// Where the reader writes the ticket of a block to give it back.
+    /// Returns the index of the word into which the reader writes the ticket of a block to give it
+    /// back.
     pub(crate) fn given_back(self, slot: usize) -> usize {
         GIVEN_BACK + self as usize * LINE.max(SLOTS) + slot
     }
@@ -392,17 +394,17 @@ impl Reader {
     }
 }
 
-/// How a reader learns of octets.
+/// Way in which a reader learns of octets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum Told {
-    /// It is awake.
+    /// The reader is awake.
     Looks,
-    /// It was woken.
+    /// The reader was woken.
     Woken,
-    /// It was about to sleep, and looks again; or it never will.
+    /// The reader was about to sleep, and looks again; or it never will.
     Missed,
-    /// Somebody waits at its descriptor.
+    /// A thread waits at the reader's descriptor.
     Watched,
 }
 
@@ -495,7 +497,8 @@ impl Writer {
         self.tail.store(tail.wrapping_add(1), Relaxed);
     }
 
-    /// Has the processor fetch what a block sent next is written into, while its payload is made.
+    /// Fetches into the processor's cache the octets that a block sent next is written into, while
+    /// its payload is made.
     pub(crate) fn prepare(&self, segment: &Segment) {
         segment.fetch_word(self.at.splice(self.splices.load(Relaxed)));
         segment.fetch(self.at.place(segment, self.tail()).0);

@@ -29,7 +29,7 @@ pub(crate) struct Segment {
 pub(crate) struct Sizes {
     /// A power of two.
     pub(crate) ring: u32,
-    /// Of the area of blocks: a multiple of a page.
+    /// Size of the area of blocks: a multiple of a page.
     pub(crate) blocks: u32,
 }
 
@@ -80,7 +80,7 @@ impl Segment {
         }
     }
 
-    /// Has the rooms of the peer stand behind its blocks.
+    /// Adds the rooms of the peer behind its blocks.
     pub(crate) fn with_rooms(self, rooms: Option<View>) -> Self {
         Self { rooms, ..self }
     }
@@ -162,7 +162,7 @@ impl Segment {
         }
     }
 
-    /// Has the processor fetch an octet of the data, to be read soon.
+    /// Fetches an octet of the data into the processor's cache, to be read soon.
     pub(crate) fn prefetch(&self, at: usize) {
         match at.checked_sub(self.sizes.data()) {
             None => shared::prefetch(self.memory.data(), at),
@@ -170,17 +170,17 @@ impl Segment {
         }
     }
 
-    /// Has the processor fetch a word of the header, to be read soon.
+    /// Fetches a word of the header into the processor's cache, to be read soon.
     pub(crate) fn prefetch_word(&self, index: usize) {
         shared::prefetch(self.memory.header(), index * size_of::<u32>());
     }
 
-    /// Has the processor fetch an octet of the data, to be written soon.
+    /// Fetches an octet of the data into the processor's cache, to be written soon.
     pub(crate) fn fetch(&self, at: usize) {
         shared::prefetch_to_write(self.memory.data(), at);
     }
 
-    /// Has the processor fetch a word of the header, to be written soon.
+    /// Fetches a word of the header into the processor's cache, to be written soon.
     pub(crate) fn fetch_word(&self, index: usize) {
         shared::prefetch_to_write(self.memory.header(), index * size_of::<u32>());
     }
@@ -307,7 +307,7 @@ mod model {
             octets.copy_from_slice(&buffer);
         }
 
-        /// Without a limit: a wake-up that is lost is a deadlock, which loom finds.
+        /// Sleeps without a limit: a wake-up that is lost is a deadlock, which loom finds.
         pub(crate) fn sleep(&self, index: usize, while_it_is: u32, _limit: Duration) {
             let mut kernel = self.kernel.lock().unwrap();
             if self.word(index).load(Ordering::SeqCst) == while_it_is {

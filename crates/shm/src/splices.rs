@@ -42,25 +42,25 @@ pub(crate) fn give_back(segment: &Segment, at: Direction, ticket: u32) {
 pub(crate) struct Splices {
     /// The number of splices that were come to.
     passed: AtomicU32,
-    /// What is left of the one that is being read; none if `left` is 0.
+    /// Rest of the splice that is being read; none if `left` is 0.
     left: AtomicU32,
     first: AtomicU32,
     ticket: AtomicU32,
     /// The octets of the one that is being read, all of them.
     octets: AtomicU32,
-    /// Those of its octets that the writer has not shown, or this end has not looked for.
+    /// Number of its octets that the writer has not shown, or this end has not looked for.
     behind: AtomicU32,
     /// The one that is being read is to be lent when it is whole.
     whole: AtomicBool,
 }
 
-/// What becomes of a splice that somebody wants to read where it lies.
+/// Fate of a splice that is to be read where it lies.
 pub(crate) enum Leaving {
-    /// It does, and as many octets of the ring with it.
+    /// The splice leaves, and as many octets of the ring with it.
     Now(Splice, u32),
     /// The writer is still at it.
     Later,
-    /// It has more octets than wanted, or some were read.
+    /// The splice has more octets than wanted, or some were read.
     Never,
 }
 
@@ -143,7 +143,8 @@ impl Splices {
         Ok(splice)
     }
 
-    /// Has a splice be read next, of which the first piece was shown. What lies in rooms was filled before it was sent.
+    /// Begins to read a splice of which the first piece was shown. Octets in rooms were filled
+    /// before the splice was sent.
     pub(crate) fn enter(&self, segment: &Segment, splice: Splice) {
         let shown = match splice.first < segment.blocks() {
             true => splice.octets.min(PIECE),
@@ -347,7 +348,7 @@ mod tests {
         }
     }
 
-    /// Whoever waits for all of a payload may change its mind.
+    /// Checks a reader that waits for all of a payload and changes its mind.
     #[test]
     fn a_payload_that_never_becomes_whole_is_read_as_far_as_it_came() {
         let ends = ends();

@@ -13,7 +13,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use oxorb_sys::poll::Either;
 
-/// What this end knows of its descriptor.
+/// State of this end's descriptor.
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
     either: OnceLock<Either>,
@@ -22,7 +22,7 @@ pub(crate) struct Watch {
     /// The peer has sent one that was not taken, or is about to.
     pub(crate) rung: AtomicBool,
     raised: AtomicBool,
-    /// Somebody has asked for the descriptor, and the thread that reads has not taken note of it.
+    /// Whether the descriptor was asked for, and the thread that reads has not taken note of it.
     joining: AtomicBool,
     /// Held while the descriptor is made and the peer asked for an octet.
     making: Mutex<()>,

@@ -30,7 +30,7 @@ struct Message<'l> {
     link: &'l ShmLink,
     /// Octets of the message that the peer was shown.
     written: usize,
-    /// Those that it was not shown yet.
+    /// Number of octets that the reader was not shown yet.
     hidden: usize,
     /// Octets of the ring that they take.
     put: u32,
@@ -38,7 +38,7 @@ struct Message<'l> {
     quiet: bool,
     /// The number of the first octet of the ring that was not shown.
     from: u32,
-    /// Of the wait for room, once there was one.
+    /// Clock of the wait for room, once there was one.
     clock: Option<Clock>,
 }
 
@@ -163,7 +163,7 @@ impl ShmLink {
         }
     }
 
-    /// Nobody was woken: the peer may be dead, or on its way to sleep.
+    /// Handles a wake-up that reached no thread: the peer may be dead, or on its way to sleep.
     #[cold]
     fn nobody_told(&self, told: Told, from: u32) -> io::Result<()> {
         if self.ended_by_peer() & CLOSED != 0 {

@@ -33,7 +33,7 @@ pub struct Database {
 struct State {
     /// `None` after a reopening that failed.
     open: Option<redb::Database>,
-    /// When the file may be reopened or changed again, after an error.
+    /// Time at which the file may be reopened or changed again, after an error.
     pause_ends: Option<Instant>,
 }
 

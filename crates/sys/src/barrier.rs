@@ -18,8 +18,8 @@ pub fn register() -> io::Result<()> {
     Ok(membarrier(MembarrierCommand::RegisterPrivateExpedited)?)
 }
 
-/// Has every thread of this process that runs pass a full memory barrier before this returns; those
-/// that do not run have passed one when they were stopped.
+/// Makes every running thread of this process pass a full memory barrier before this returns; the
+/// others have passed one when they were stopped.
 ///
 /// **Real-time cost.** One system call, and an interrupt of each processor that runs a thread of this
 /// process: some microseconds.

@@ -1,5 +1,6 @@
 //! Time.
 
+use std::io;
 use std::time::Duration;
 
 use rustix::time::{ClockId, Timespec, clock_getres, clock_gettime};
@@ -10,7 +11,7 @@ pub fn monotonic() -> Duration {
     read(ClockId::Monotonic)
 }
 
-/// The same in nanoseconds, for whoever asks often.
+/// Returns the monotonic time in nanoseconds, for callers that ask often.
 #[inline]
 pub fn monotonic_nanoseconds() -> u64 {
     let Timespec { tv_sec, tv_nsec } = clock_gettime(ClockId::Monotonic);
@@ -41,6 +42,47 @@ pub fn thread_cpu() -> Duration {
     read(ClockId::ThreadCPUTime)
 }
 
+/// Returns the processor time that the calling thread has used, in nanoseconds, for whoever asks often. One system call.
+#[inline]
+pub fn thread_cpu_nanoseconds() -> u64 {
+    let Timespec { tv_sec, tv_nsec } = clock_gettime(ClockId::ThreadCPUTime);
+    tv_sec.cast_unsigned() * 1_000_000_000 + tv_nsec as u64
+}
+
+/// Returns the processor time that a thread of this process has used, in nanoseconds, by its number. One system call.
+///
+/// ```
+/// use oxorb_sys::clock;
+///
+/// let own = rustix::thread::gettid().as_raw_nonzero().get();
+/// let before = clock::thread_cpu_nanoseconds();
+/// assert!(clock::cpu_of(own)? >= before);
+/// # std::io::Result::Ok(())
+/// ```
+///
+/// # Errors
+/// When this process has no such thread.
+pub fn cpu_of(thread: i32) -> io::Result<u64> {
+    /// The kind of clock (CPUCLOCK_SCHED) and that it is of one thread (CPUCLOCK_PERTHREAD_MASK), as the kernel numbers
+    /// clocks of threads.
+    const OF_THREAD: libc::clockid_t = 2 | 4;
+    if thread <= 0 {
+        // 0 would mean the calling thread.
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the call writes one `timespec`, which `time` is, and keeps nothing.
+    let result = unsafe { libc::clock_gettime((!thread << 3) | OF_THREAD, &mut time) };
+    match result {
+        // Neither is below zero, and `long` may have 32 bits.
+        0 => Ok(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
 fn read(clock: ClockId) -> Duration {
     let Timespec { tv_sec, tv_nsec } = clock_gettime(clock);
     // None of these clocks starts below zero, and there are less than 10^9 nanoseconds.
@@ -62,6 +104,27 @@ mod tests {
             }
             assert!(last > Duration::ZERO);
         }
+    }
+
+    #[test]
+    fn the_time_of_another_thread_is_its_own() {
+        let (says, hears) = std::sync::mpsc::channel();
+        let (ends, end) = std::sync::mpsc::channel::<()>();
+        let worker = std::thread::spawn(move || {
+            let mut spun = 0u64;
+            while thread_cpu_nanoseconds() < 5_000_000 {
+                spun += 1;
+            }
+            says.send(rustix::thread::gettid().as_raw_nonzero().get())
+                .unwrap();
+            end.recv().unwrap_err();
+            spun
+        });
+        let worker_id = hears.recv().unwrap();
+        assert!(cpu_of(worker_id).unwrap() >= 5_000_000);
+        drop(ends);
+        assert!(worker.join().unwrap() > 0);
+        assert!(cpu_of(0).is_err() && cpu_of(-1).is_err());
     }
 
     #[test]

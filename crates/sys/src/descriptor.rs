@@ -1,4 +1,4 @@
-//! How many descriptors this process may have open, and whether it has.
+//! Number of descriptors that this process may have open, and has.
 
 use std::fs::File;
 use std::io;

@@ -6,6 +6,9 @@
 //! | Module | What it opens |
 //! |---|---|
 //! | [`socket`] | stream sockets: connect, listen, gather-write, append-read, time-outs |
+//! | [`datagram`] | UDP sockets, one for each source at a port |
+//! | [`steering`] | groups of listening sockets, and which of them takes a connection |
+//! | [`napi`] | threads that take packets from network devices, and their priority |
 //! | [`unix`] | UNIX sockets: names, connect, listen, who the peer is |
 //! | [`poll`] | waiting for many descriptors at once, with a wake-up from other threads |
 //! | [`descriptor`] | how many descriptors there may be |
@@ -22,17 +25,20 @@
 //! | [`library`] | shared libraries with one entry point |
 //! | [`clock`] | monotonic time, and processor time of threads and processes |
 //!
-//! It does *not* know CORBA, messages or connections, and keeps no state of its own: what a
-//! function returns, the caller owns.
+//! It does *not* know CORBA, messages or connections, and keeps no state of its own ([`napi`] alone remembers what belongs to
+//! the whole host): what a function returns, the caller owns.
 
 pub mod barrier;
 pub mod clock;
+pub mod datagram;
 pub mod descriptor;
 pub mod futex;
 pub mod interface;
 pub mod library;
 pub mod memory;
+pub mod multicast;
 pub mod mutex;
+pub mod napi;
 pub mod poll;
 pub mod process;
 pub mod random;
@@ -40,5 +46,6 @@ pub mod schedule;
 pub mod shared;
 pub mod socket;
 pub mod spare;
+pub mod steering;
 pub mod thread;
 pub mod unix;

@@ -51,7 +51,7 @@ impl Text {
 /// Entry point of a library.
 pub type Main = extern "C" fn(Arguments<'_>) -> i32;
 
-/// What a library exports.
+/// Record that a library exports.
 #[repr(C)]
 pub struct Export {
     mark: [u8; 8],
@@ -90,7 +90,7 @@ impl Export {
     }
 }
 
-/// One argument.
+/// Argument.
 #[repr(C)]
 struct Argument {
     octets: *const u8,
@@ -131,7 +131,7 @@ pub struct Library {
 pub enum LibraryError {
     /// The system does not load it: it is not there, no shared library, for another processor, or needs others.
     Load(String),
-    /// It does not export the symbol.
+    /// The library does not export the symbol.
     Symbol(String),
     /// The symbol does not begin with the mark.
     Mark,
@@ -253,7 +253,7 @@ fn c_string(text: &OsStr) -> Option<CString> {
     CString::new(text.as_bytes()).ok()
 }
 
-/// What the dynamic linker says of its last failure on this thread.
+/// Returns the dynamic linker's text about its last failure on this thread.
 fn last_error() -> String {
     // SAFETY: takes nothing; the text is valid until the next call of the dynamic linker on this thread.
     let text: *const c_char = unsafe { libc::dlerror() };

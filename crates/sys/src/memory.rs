@@ -42,7 +42,8 @@ pub fn prefault_stack(octets: usize) {
     touch(octets);
 }
 
-/// Has the allocator take `octets` from the system now, touched, and keep them when they are freed.
+/// Makes the allocator take `octets` from the system now, touched, and keep them when they are
+/// freed.
 ///
 /// With glibc the allocator is told never to give memory back and to serve large requests from the heap, for the whole
 /// process. Other allocators keep what they like.
@@ -62,7 +63,8 @@ pub fn prefault_heap(octets: usize) {
     black_box(&mut room);
 }
 
-/// Has the allocator give pages that it keeps unused back to the system, unless [`prefault_heap`] told it to keep them.
+/// Makes the allocator give pages that it keeps unused back to the system, unless [`prefault_heap`]
+/// told it to keep them.
 ///
 /// With glibc, which keeps what a thread has freed for that thread; nothing happens with others. Takes milliseconds where
 /// much is kept, and other threads that allocate wait meanwhile.

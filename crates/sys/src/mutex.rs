@@ -109,7 +109,7 @@ impl<T: ?Sized> Mutex<T> {
         }
     }
 
-    /// As [`try_lock`](Self::try_lock), without a guard.
+    /// Locks like [`try_lock`](Self::try_lock), without a guard.
     ///
     /// # Errors
     /// As [`lock`](Self::lock).
@@ -148,7 +148,7 @@ impl<T: ?Sized> Mutex<T> {
         taken.map(drop).map_err(drop)
     }
 
-    /// In the kernel, which passes the caller's priority on to the owner.
+    /// Waits in the kernel, which passes the caller's priority on to the owner.
     #[cold]
     fn wait(&self, limit: Option<Duration>) -> Result<bool, LockError> {
         let until = limit.map(deadline);

@@ -304,7 +304,7 @@ pub fn is_hung_up(socket: impl AsFd) -> bool {
 const ALWAYS: EventFlags = EventFlags::IN.union(EventFlags::RDHUP);
 const ARMED: EventFlags = ALWAYS.union(EventFlags::ONESHOT);
 
-/// What the owner of a [`Poller`] calls a descriptor: any number but `u64::MAX`.
+/// Number by which the owner of a [`Poller`] knows a descriptor: any but `u64::MAX`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Token(pub u64);
 

@@ -188,7 +188,7 @@ fn pidfd(id: u32) -> io::Result<OwnedFd> {
     Ok(pidfd_open(pid, PidfdFlags::empty())?)
 }
 
-/// Has the kernel kill the process of `command` once the thread that starts it ends.
+/// Makes the kernel kill the process of `command` once the thread that starts it ends.
 fn end_with_parent(command: &mut Command) {
     let parent = std::process::id();
     let tie = move || {

@@ -1,4 +1,4 @@
-//! How urgent the calling thread is for the scheduler: class, priority, reservation.
+//! Schedule of the calling thread: class, priority, reservation.
 //!
 //! Every function here is one system call. Raising a thread above SCHED_OTHER needs a privilege: `CAP_SYS_NICE`, or a
 //! limit that allows it (`ulimit -r`, `RLIMIT_RTPRIO`); without, the error is [`io::ErrorKind::PermissionDenied`] and
@@ -21,7 +21,7 @@ pub enum Class {
     Idle,
     /// Runs until it waits or a more urgent thread wants to (SCHED_FIFO).
     Fifo,
-    /// The same, and takes turns with equals (SCHED_RR).
+    /// Fixed priorities, with turns among equals (SCHED_RR).
     RoundRobin,
 }
 
@@ -55,7 +55,7 @@ impl Class {
 pub struct Schedule {
     /// The class.
     pub class: Class,
-    /// One of the priorities of the class.
+    /// Priority within the class.
     pub priority: i32,
 }
 
@@ -76,18 +76,59 @@ pub struct Schedule {
 /// # Errors
 /// [`io::ErrorKind::PermissionDenied`]; [`io::ErrorKind::InvalidInput`] for a priority that the class does not have.
 pub fn set_current(Schedule { class, priority }: Schedule) -> io::Result<()> {
-    let param = libc::sched_param {
-        sched_priority: priority,
-    };
+    let param = Param { priority };
     // The system call itself, which means the calling thread; what some C libraries call so means the process.
     // SAFETY: `param` outlives the call, which only reads it; 0 is the calling thread.
     let result = unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, class.policy(), &param) };
     check(result)
 }
 
-/// How the calling thread is scheduled. A class that is not in [`Class`] counts as [`Class::Other`].
+/// Schedules a thread of this system so from now on, by its number. One system call.
+///
+/// ```
+/// use oxorb_sys::schedule;
+///
+/// let own = rustix::thread::gettid().as_raw_nonzero().get();
+/// schedule::set(own, schedule::current()?)?;
+/// # std::io::Result::Ok(())
+/// ```
+///
+/// # Errors
+/// Those of [`set_current`]; and when there is no such thread.
+pub fn set(thread: i32, Schedule { class, priority }: Schedule) -> io::Result<()> {
+    if thread <= 0 {
+        // 0 would mean the calling thread.
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let param = Param { priority };
+    // SAFETY: `param` outlives the call, which only reads it.
+    let result =
+        unsafe { libc::syscall(libc::SYS_sched_setscheduler, thread, class.policy(), &param) };
+    check(result)
+}
+
+/// Reports whether threads of this process may come back from SCHED_IDLE to SCHED_OTHER, by trying it in a thread of its
+/// own: that needs `CAP_SYS_NICE`, or a limit that allows the nice value (`RLIMIT_NICE`).
+///
+/// ```
+/// let _ = oxorb_sys::schedule::may_leave_idle();
+/// ```
+pub fn may_leave_idle() -> bool {
+    let try_it = || {
+        let idle = Schedule {
+            class: Class::Idle,
+            priority: 0,
+        };
+        set_current(idle).is_ok() && set_current(Schedule::default()).is_ok()
+    };
+    let tried = std::thread::Builder::new().spawn(try_it);
+    tried.is_ok_and(|thread| thread.join().unwrap_or(false))
+}
+
+/// Returns the schedule of the calling thread. A class that is not in [`Class`] counts as
+/// [`Class::Other`].
 pub fn current() -> io::Result<Schedule> {
-    let mut param = libc::sched_param { sched_priority: 0 };
+    let mut param = Param { priority: 0 };
     // SAFETY: the call takes a number only; 0 is the calling thread.
     let policy = unsafe { libc::syscall(libc::SYS_sched_getscheduler, 0) };
     // SAFETY: `param` is valid for the one write of the call.
@@ -99,8 +140,14 @@ pub fn current() -> io::Result<Schedule> {
         .find(|class| c_long::from(class.policy()) == policy & !RESET_ON_FORK);
     Ok(Schedule {
         class: class.unwrap_or_default(),
-        priority: param.sched_priority,
+        priority: param.priority,
     })
+}
+
+/// What the kernel takes for `sched_param`; the C libraries' types differ in what follows.
+#[repr(C)]
+struct Param {
+    priority: i32,
 }
 
 /// A flag that the kernel reports along with the class.
@@ -114,7 +161,7 @@ pub enum Scheduling {
     Class(Schedule),
     /// Reserved processor time (SCHED_DEADLINE).
     Reserved(Reservation),
-    /// Another scheduling policy of the system, by its number.
+    /// Scheduling policy of the system that is not listed here, by its number.
     Unknown(u32),
 }
 
@@ -178,14 +225,15 @@ impl fmt::Display for Scheduling {
     }
 }
 
-/// So much processor time out of each period (SCHED_DEADLINE): the kernel guarantees it, or refuses.
+/// Processor time out of each period (SCHED_DEADLINE): the kernel guarantees it, or refuses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reservation {
     /// Processor time in each period; from about 1 us.
     pub runtime: Duration,
-    /// Until when, after the period began, that time is given; at least `runtime`.
+    /// Time from the start of the period until which the processor time is given; at least
+    /// `runtime`.
     pub deadline: Duration,
-    /// How often; at least `deadline`.
+    /// Length of the period; at least `deadline`.
     pub period: Duration,
 }
 
@@ -196,15 +244,16 @@ pub enum ReservationError {
     Times(Reservation),
     /// The kernel guarantees no more than it can keep.
     Refused {
-        /// What was asked for.
+        /// Reservation that was asked for.
         asked: Reservation,
-        /// Of each million units of processor time so many may be reserved, over all processors
-        /// (`kernel.sched_rt_runtime_us` of `kernel.sched_rt_period_us`); `None`: the system does not tell.
+        /// Units of processor time of each million that may be reserved, over all processors
+        /// (`kernel.sched_rt_runtime_us` of `kernel.sched_rt_period_us`); `None`: the system does
+        /// not tell.
         allowed: Option<u64>,
-        /// How many processors there are.
+        /// Number of processors.
         cpus: usize,
     },
-    /// This process may not reserve time, or its threads may not run on all processors.
+    /// The process may not reserve time, or its threads may not run on all processors.
     NotPermitted,
     /// Anything else.
     System(io::Error),
@@ -250,10 +299,10 @@ pub fn reserve(asked: Reservation) -> Result<(), ReservationError> {
 pub fn is_reserved() -> bool {
     // SAFETY: the call takes a number only; 0 is the calling thread.
     let policy = unsafe { libc::syscall(libc::SYS_sched_getscheduler, 0) };
-    policy & !RESET_ON_FORK == c_long::from(DEADLINE)
+    policy & !RESET_ON_FORK == DEADLINE as c_long
 }
 
-/// What the kernel lets be reserved of each million of one processor.
+/// Returns the units that the kernel lets be reserved of each million of a processor.
 fn allowed() -> Option<u64> {
     let read = |name: &str| {
         let text = std::fs::read_to_string(format!("/proc/sys/kernel/{name}")).ok()?;
@@ -419,7 +468,7 @@ mod tests {
         });
     }
 
-    /// A9.2: the kernel has it, and the thread works on.
+    /// The kernel has it, and the thread works on.
     #[test]
     fn a_reservation_that_is_granted_is_what_the_kernel_schedules_by() {
         let Some(_account) = require_reservations() else {

@@ -42,9 +42,9 @@ const WORD: usize = size_of::<u64>();
 /// A piece of memory that other processes may share: a header of [`HEADER`] octets, and data.
 #[derive(Debug)]
 pub struct Shared {
-    /// Of a page of this process, or of `Heap`.
+    /// Start of a page of this process, or of `Heap`.
     base: NonNull<u8>,
-    /// Of header and data; a multiple of [`HEADER`].
+    /// Number of octets of header and data; a multiple of [`HEADER`].
     octets: usize,
     origin: Origin,
 }
@@ -426,7 +426,7 @@ mod tests {
         }
     }
 
-    /// As many octets as the processor moves by one instruction, and a few more or less.
+    /// Copies as many octets as the processor moves by one instruction, and a few more or less.
     #[test]
     fn many_octets_come_out_as_they_went_in_at_any_place() {
         const MANY: usize = 2 * long::LONG + 3;
@@ -465,7 +465,7 @@ mod tests {
         copy_in(memory.data(), HEADER - 3, &[0; 4]);
     }
 
-    /// Under Miri, which knows what a data race is.
+    /// Copies octets that change, under Miri, which knows what a data race is.
     #[test]
     fn octets_may_change_while_they_are_copied() {
         let memory = Shared::private(HEADER).unwrap();

@@ -32,7 +32,8 @@ pub fn receive(socket: impl AsFd, buffer: &mut Vec<u8>, max: usize) -> io::Resul
     receive_with(socket, buffer, max, RecvFlags::empty())
 }
 
-/// As [`receive`], but never blocks: [`io::ErrorKind::WouldBlock`] when nothing has arrived.
+/// Receives like [`receive`], but never blocks: [`io::ErrorKind::WouldBlock`] when nothing has
+/// arrived.
 #[inline]
 pub fn receive_now(socket: impl AsFd, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
     receive_with(socket, buffer, max, RecvFlags::DONTWAIT)
@@ -88,10 +89,10 @@ fn send_with(socket: impl AsFd, slices: &[IoSlice<'_>], flags: SendFlags) -> io:
     Ok(sent?)
 }
 
-/// What waits at the receiving end of a socket.
+/// State of the receiving end of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waiting {
-    /// Nothing: [`receive`] would block.
+    /// The socket is empty: [`receive`] would block.
     Nothing,
     /// Octets.
     Octets,
@@ -132,8 +133,8 @@ pub fn set_no_delay(socket: impl AsFd, on: bool) -> io::Result<()> {
     Ok(sockopt::set_tcp_nodelay(socket, on)?)
 }
 
-/// Has octets leave as soon as the peer has room for them, for a TCP connection within one host: the kernel's congestion
-/// control is Reno from now on, which every system has and allows.
+/// Lets octets leave as soon as the peer has room for them, for a TCP connection within one host:
+/// the kernel's congestion control is Reno from now on, which every system has and allows.
 ///
 /// Others measure a path and space what they send by a timer (BBR, the default of some systems): within a host there is
 /// nothing to measure but the scheduler, and a megabyte takes 270 or 700 us, as the estimate happens to be.
@@ -150,17 +151,22 @@ pub fn send_unpaced(socket: impl AsFd) -> io::Result<()> {
 /// # Errors
 /// [`io::ErrorKind::InvalidInput`] for a number above 63.
 pub fn set_dscp(socket: impl AsFd, dscp: u8) -> io::Result<()> {
+    let is_ipv6 = local_address(&socket)?.is_ipv6();
+    set_dscp_of(&socket, is_ipv6, dscp)
+}
+
+pub(crate) fn set_dscp_of(socket: &impl AsFd, is_ipv6: bool, dscp: u8) -> io::Result<()> {
     if dscp > 63 {
         return Err(io::ErrorKind::InvalidInput.into());
     }
     let octet = dscp << 2; // the rest is congestion notification
-    if local_address(&socket)?.is_ipv6() {
-        sockopt::set_ipv6_tclass(&socket, u32::from(octet))?;
+    if is_ipv6 {
+        sockopt::set_ipv6_tclass(socket, u32::from(octet))?;
         // What goes to IPv4 peers over a socket of both kinds; others do not have it.
-        let _ = sockopt::set_ip_tos(&socket, octet);
+        let _ = sockopt::set_ip_tos(socket, octet);
         return Ok(());
     }
-    Ok(sockopt::set_ip_tos(&socket, octet)?)
+    Ok(sockopt::set_ip_tos(socket, octet)?)
 }
 
 /// The DSCP of what is sent.
@@ -177,8 +183,9 @@ pub fn set_queue_priority(socket: impl AsFd, priority: i32) -> io::Result<()> {
     set_option(&socket, libc::SO_PRIORITY, priority)
 }
 
-/// Has reads look for packets in the device for up to `time`, instead of waiting for its interrupt (`SO_BUSY_POLL`).
-/// Microsecond steps. More than `net.core.busy_read` needs `CAP_NET_ADMIN`; drivers that cannot do it wait as before.
+/// Makes reads look for packets in the device for up to `time`, instead of waiting for its
+/// interrupt (`SO_BUSY_POLL`). Microsecond steps. More than `net.core.busy_read` needs
+/// `CAP_NET_ADMIN`; drivers that cannot do it wait as before.
 pub fn set_busy_poll(socket: impl AsFd, time: Duration) -> io::Result<()> {
     let microseconds = i32::try_from(time.as_micros()).unwrap_or(i32::MAX);
     set_option(&socket, libc::SO_BUSY_POLL, microseconds)
@@ -206,8 +213,10 @@ pub fn pacing_rate(socket: impl AsFd) -> io::Result<Option<u64>> {
             &raw mut size,
         )
     };
+    // On machines of 32 bits a long has as many.
+    #[allow(clippy::useless_conversion)]
     match result {
-        0 => Ok((rate != UNPACED).then_some(rate)),
+        0 => Ok((rate != UNPACED).then(|| u64::from(rate))),
         _ => Err(io::Error::last_os_error()),
     }
 }
@@ -236,7 +245,7 @@ pub fn set_dont_route(socket: impl AsFd, on: bool) -> io::Result<()> {
     set_option(&socket, libc::SO_DONTROUTE, i32::from(on))
 }
 
-fn set_option<N: Copy>(socket: &impl AsFd, option: i32, value: N) -> io::Result<()> {
+pub(crate) fn set_option<N: Copy>(socket: &impl AsFd, option: i32, value: N) -> io::Result<()> {
     // SAFETY: the descriptor lives as long as the borrow; the kernel reads the octets of `value`, a number.
     let result = unsafe {
         libc::setsockopt(
@@ -253,9 +262,9 @@ fn set_option<N: Copy>(socket: &impl AsFd, option: i32, value: N) -> io::Result<
     }
 }
 
-/// Has the kernel ask a peer that was silent for `idle` whether it is still there (`SO_KEEPALIVE`),
-/// and end the connection when six questions, together as long as `idle`, are not answered.
-/// Steps of a second. `None`: never.
+/// Makes the kernel ask a peer that was silent for `idle` whether it is still there
+/// (`SO_KEEPALIVE`), and end the connection when six questions, together as long as `idle`, are not
+/// answered. Steps of a second. `None`: never.
 pub fn set_keep_alive(socket: impl AsFd, idle: Option<Duration>) -> io::Result<()> {
     const QUESTIONS: u32 = 6;
     let Some(idle) = idle else {
@@ -268,8 +277,8 @@ pub fn set_keep_alive(socket: impl AsFd, idle: Option<Duration>) -> io::Result<(
     Ok(sockopt::set_socket_keepalive(&socket, true)?)
 }
 
-/// Has calls on a socket wait, or report [`io::ErrorKind::WouldBlock`] instead. On a listening socket,
-/// [`accept`] alone; the sockets that it gives are blocking ones.
+/// Makes calls on a socket wait, or report [`io::ErrorKind::WouldBlock`] instead. On a listening
+/// socket, [`accept`] alone; the sockets that it gives are blocking ones.
 pub fn set_blocking(socket: impl AsFd, on: bool) -> io::Result<()> {
     Ok(rustix::io::ioctl_fionbio(socket, !on)?)
 }
@@ -323,14 +332,25 @@ impl Connecting {
     /// # Errors
     /// When the kernel refuses at once.
     pub fn start(address: SocketAddr) -> io::Result<Connecting> {
+        Self::start_marked(address, None)
+    }
+
+    /// Begins to connect with packets that have a DSCP from the first one on, and does not wait.
+    ///
+    /// # Errors
+    /// When the kernel refuses at once, or there is no such DSCP.
+    pub fn start_marked(address: SocketAddr, dscp: Option<u8>) -> io::Result<Connecting> {
         let socket = stream_socket(address, SocketFlags::NONBLOCK)?;
+        if let Some(dscp) = dscp {
+            set_dscp_of(&socket, address.is_ipv6(), dscp)?;
+        }
         match rustix::net::connect(&socket, &address) {
             Ok(()) | Err(Errno::INPROGRESS | Errno::INTR) => Ok(Connecting(socket)),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// The blocking socket, connected; to be called once [`first_writable`] said so.
+    /// The blocking socket, connected; to be called once [`first_ready`] said so.
     ///
     /// # Errors
     /// Why it could not be connected.
@@ -347,19 +367,19 @@ impl AsFd for Connecting {
     }
 }
 
-/// Waits until one of several descriptors is writable or has failed, as a socket is that has
-/// connected or cannot, and returns its index; `None` when `timeout` came first. One system call, and
-/// one more for each signal that interrupts it.
+/// Waits until one of several descriptors is writable or has failed, as a socket is that has connected or cannot, or readable
+/// where `true` stands beside it, and returns its index; `None` when `timeout` came first. One system call, and one more for each
+/// signal that interrupts it.
 ///
 /// # Errors
 /// None known; what `poll` reports.
-pub fn first_writable<'f>(
-    all: impl IntoIterator<Item = BorrowedFd<'f>>,
+pub fn first_ready<'f>(
+    all: impl IntoIterator<Item = (BorrowedFd<'f>, bool)>,
     timeout: Duration,
 ) -> io::Result<Option<usize>> {
     let mut polled: Vec<_> = all
         .into_iter()
-        .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::OUT))
+        .map(|(fd, input)| PollFd::from_borrowed_fd(fd, waits_for(input)))
         .collect();
     let start = Instant::now();
     loop {
@@ -378,20 +398,62 @@ pub fn first_writable<'f>(
     }
 }
 
-/// How to listen.
+/// Waits until one of several descriptors is writable or has failed, or readable where `true` stands beside it, and tells of
+/// each whether it is; `None` when `timeout` came first, or a signal. One system call. Allocates.
+///
+/// # Errors
+/// None known; what `poll` reports.
+pub fn all_ready<'f>(
+    all: impl IntoIterator<Item = (BorrowedFd<'f>, bool)>,
+    timeout: Duration,
+) -> io::Result<Option<Vec<bool>>> {
+    let all = all.into_iter();
+    let mut polled: Vec<_> = all
+        .map(|(fd, input)| PollFd::from_borrowed_fd(fd, waits_for(input)))
+        .collect();
+    let limit = Timespec::try_from(timeout).ok(); // too far away to count is for ever
+    match rustix::event::poll(&mut polled, limit.as_ref()) {
+        Ok(0) | Err(Errno::INTR) => Ok(None),
+        Ok(_) => {
+            let ready = polled.iter().map(|polled| !polled.revents().is_empty());
+            Ok(Some(ready.collect()))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn waits_for(input: bool) -> PollFlags {
+    match input {
+        true => PollFlags::IN,
+        false => PollFlags::OUT,
+    }
+}
+
+/// Options of a listening socket.
 #[derive(Clone, Copy, Debug)]
 pub struct Listen {
     /// Whether the address may be taken again while connections of a process that ended linger.
     pub reuse_address: bool,
-    /// For an IPv6 address: whether IPv4 clients are served too.
+    /// Whether IPv4 clients are served too, for an IPv6 address.
     pub dual_stack: bool,
-    /// How many connections may wait to be accepted; the kernel cuts it to `net.core.somaxconn`.
+    /// Number of connections that may wait to be accepted; the kernel cuts it to
+    /// `net.core.somaxconn`.
     pub backlog: i32,
 }
 
 /// Listens on `address`; port 0 lets the kernel choose one (see [`local_address`]).
 pub fn listen(address: SocketAddr, how: Listen) -> io::Result<OwnedFd> {
+    listen_with(address, how, |_| Ok(()))
+}
+
+/// Listens on `address` with a socket that `prepare` gave options before it had the address.
+pub(crate) fn listen_with(
+    address: SocketAddr,
+    how: Listen,
+    prepare: impl FnOnce(&OwnedFd) -> io::Result<()>,
+) -> io::Result<OwnedFd> {
     let socket = stream_socket(address, SocketFlags::empty())?;
+    prepare(&socket)?;
     if address.is_ipv6() {
         sockopt::set_ipv6_v6only(&socket, !how.dual_stack)?;
     }

@@ -158,10 +158,10 @@ pub fn send_buffer(socket: impl AsFd, octets: usize) -> io::Result<()> {
     Ok(())
 }
 
-/// Has the system refuse descriptors that peers send over a socket from now on (EPERM at the sender), and over all that are
-/// accepted from it. Whoever is given one has to close it, which takes as long as its sender likes (a TCP socket with a long
-/// SO_LINGER); and reading the octets it came with closes it unasked. Linux 6.16; returns whether the system has it. One
-/// system call.
+/// Makes the system refuse descriptors that peers send over a socket from now on (EPERM at the
+/// sender), and over all that are accepted from it. Whoever is given one has to close it, which
+/// takes as long as its sender likes (a TCP socket with a long SO_LINGER); and reading the octets
+/// it came with closes it unasked. Linux 6.16; returns whether the system has it. One system call.
 ///
 /// ```
 /// use std::os::unix::net::UnixStream;
@@ -190,8 +190,8 @@ const SO_PASSRIGHTS: libc::c_int = match cfg!(any(target_arch = "sparc", target_
     false => 83,
 };
 
-/// Has octets out of band (MSG_OOB) come as all others do, in their order: one that is passed over instead makes a socket
-/// readable, and a read then finds nothing. One system call.
+/// Makes octets out of band (MSG_OOB) come as all others do, in their order: one that is passed
+/// over instead makes a socket readable, and a read then finds nothing. One system call.
 pub fn take_urgent_octets(socket: impl AsFd) -> io::Result<()> {
     Ok(sockopt::set_socket_oobinline(socket, true)?)
 }

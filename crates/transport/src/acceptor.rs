@@ -1,4 +1,4 @@
-//! Where peers connect.
+//! Acceptors, to which peers connect.
 
 use std::fmt;
 use std::io;
@@ -17,12 +17,25 @@ pub trait Acceptor: Send + Sync {
     /// Waits for a peer.
     ///
     /// # Errors
-    /// [`io::ErrorKind::NotConnected`] when the acceptor is closed: stop. Anything else is a
+    /// [`io::ErrorKind::NotConnected`] when the acceptor is closed: stop. With a [`Refused`](crate::Refused) inside, a peer
+    /// was not let in: accept again. Anything else is a
     /// shortage (descriptors, memory): wait a moment, then accept again.
     fn accept(&self) -> io::Result<Box<dyn Link>>;
 
-    /// Stops listening, for good. May be called any number of times.
+    /// Stops listening, for good. May be called any number of times. [`accept`](Self::accept) still hands out the peers that
+    /// had connected by then, so that they can be told; of a transport with a handshake, those that had finished it.
     fn close(&self);
+
+    /// Makes the system pick the acceptor of a [group](crate::Transport::listen_in_group) by the
+    /// DSCP of a client's first packet. `marks`: DSCP and number of an acceptor, the first match
+    /// counts; `otherwise`: the acceptor of all other clients.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::Unsupported`] where the transport has no groups; what the system says.
+    fn steer_by_mark(&self, marks: &[(u8, u32)], otherwise: u32) -> io::Result<()> {
+        let _ = (marks, otherwise);
+        Err(io::ErrorKind::Unsupported.into())
+    }
 
     /// Returns the endpoint asked for, with the place that was really taken: the port that the system
     /// chose, for one.

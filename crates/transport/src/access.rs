@@ -1,4 +1,4 @@
-//! Who may connect.
+//! Access rules, which decide who may connect.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use crate::PeerId;
 
-/// Who may connect, by address: rules of which the first that matches decides.
+/// Access rules by address, of which the first that matches decides.
 ///
 /// Without any rule everybody may. When none matches, a list with an `allow` refuses and one of
 /// `deny` rules only admits: so `allow 10.0.0.0/8` alone means *these and nobody else*, and
@@ -14,15 +14,16 @@ use crate::PeerId;
 ///
 /// An address says where a connection comes from, not who sends it; behind a NAT all clients have
 /// the same. It keeps a port closed to a network, and is no authentication. Users and groups are
-/// those of processes on this host, as the kernel vouches (`uid:1000`, `gid:100`). A process
+/// those of processes on this host, as the kernel vouches (`uid:1000`, `gid:100`). `tls:alice` is whoever has shown a certificate
+/// with this subject or name, `tls:*` with any; in rules that stand in one text a name holds no comma. A process
 /// always admits itself; a peer of which nothing is known is one of `all` and nobody else.
 ///
 /// ```
 /// let rules: oxorb_transport::Access = "deny 10.9.0.0/16, allow 10.0.0.0/8, allow ::1".parse()?;
 /// let from = |address: &str| oxorb_transport::PeerId::Ip(address.parse().unwrap());
-/// assert!(rules.admits(from("10.1.2.3")));
-/// assert!(!rules.admits(from("10.9.2.3")));
-/// assert!(!rules.admits(from("192.168.1.1")), "not named");
+/// assert!(rules.admits(&from("10.1.2.3")));
+/// assert!(!rules.admits(&from("10.9.2.3")));
+/// assert!(!rules.admits(&from("192.168.1.1")), "not named");
 ///
 /// let error = "allow 10.0.0.0/40".parse::<oxorb_transport::Access>().unwrap_err();
 /// assert_eq!(error.to_string(), "\"10.0.0.0/40\": the prefix of an IPv4 address has 0 to 32 bits");
@@ -40,13 +41,15 @@ struct Rule {
 }
 
 /// The peers that a rule is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Party {
     All,
     /// Addresses with the same first bits.
     Network(IpAddr, u8),
     User(u32),
     Group(u32),
+    /// Holder of a certificate with this name, as [`Subject::is_called`](crate::Subject::is_called) reads it.
+    Subject(String),
 }
 
 impl Access {
@@ -56,8 +59,8 @@ impl Access {
     }
 
     /// Whether a peer may connect. A few comparisons for each rule.
-    pub fn admits(&self, peer: PeerId) -> bool {
-        if peer == PeerId::Process {
+    pub fn admits(&self, peer: &PeerId) -> bool {
+        if *peer == PeerId::Process {
             return true;
         }
         match self.rules.iter().find(|rule| rule.party.contains(peer)) {
@@ -66,8 +69,13 @@ impl Access {
         }
     }
 
+    /// Whether some rule is about this peer, whatever it says.
+    pub fn concerns(&self, peer: &PeerId) -> bool {
+        self.rules.iter().any(|rule| rule.party.contains(peer))
+    }
+
     /// Adds a rule behind the others: a network as `10.0.0.0/8`, an address, `uid:NUMBER`,
-    /// `gid:NUMBER`, or `all`.
+    /// `gid:NUMBER`, `tls:NAME`, or `all`.
     ///
     /// # Errors
     /// [`AccessError`] when the text is none of these.
@@ -118,14 +126,15 @@ impl fmt::Display for Access {
 }
 
 impl Party {
-    fn contains(&self, peer: PeerId) -> bool {
-        match (*self, peer) {
+    fn contains(&self, peer: &PeerId) -> bool {
+        match (self, peer) {
             (Self::All, _) => true,
-            (Self::Network(network, bits), PeerId::Ip(address)) => {
-                within(address.to_canonical(), network, bits)
-            }
+            (Self::Network(network, bits), _) => peer
+                .ip()
+                .is_some_and(|address| within(address.to_canonical(), *network, *bits)),
             (Self::User(wanted), PeerId::User { uid, .. }) => uid == wanted,
             (Self::Group(wanted), PeerId::User { gid, .. }) => gid == wanted,
+            (Self::Subject(name), PeerId::Subject(subject)) => subject.is_called(name),
             _ => false,
         }
     }
@@ -163,6 +172,12 @@ impl FromStr for Party {
         if let Some(group) = text.strip_prefix("gid:") {
             return Ok(Self::Group(id(group)?));
         }
+        if let Some(name) = text.strip_prefix("tls:") {
+            return match name.is_empty() {
+                false => Ok(Self::Subject(name.to_owned())),
+                true => Err(AccessError::new(text, "tls: needs a name, or * for any")),
+            };
+        }
         let (address, bits) = match text.split_once('/') {
             Some((address, bits)) => (address, Some(bits)),
             None => (text, None),
@@ -170,7 +185,7 @@ impl FromStr for Party {
         let address: IpAddr = address.trim_matches(['[', ']']).parse().map_err(|_| {
             AccessError::new(
                 text,
-                "expected an address, ADDRESS/BITS, uid:NUMBER, gid:NUMBER, or all",
+                "expected an address, ADDRESS/BITS, uid:NUMBER, gid:NUMBER, tls:NAME, or all",
             )
         })?;
         let (width, problem) = match address {
@@ -193,6 +208,7 @@ impl fmt::Display for Party {
             Self::Network(address, bits) => write!(f, "{address}/{bits}"),
             Self::User(id) => write!(f, "uid:{id}"),
             Self::Group(id) => write!(f, "gid:{id}"),
+            Self::Subject(name) => write!(f, "tls:{name}"),
         }
     }
 }
@@ -202,7 +218,7 @@ impl fmt::Display for Party {
 pub struct AccessError {
     /// The rule, or the part of it that is wrong.
     pub text: String,
-    /// What is wrong with it.
+    /// Mistake in the rule.
     pub problem: &'static str,
 }
 
@@ -237,7 +253,7 @@ mod tests {
         rules
             .parse::<Access>()
             .unwrap()
-            .admits(PeerId::Ip(peer.parse().unwrap()))
+            .admits(&PeerId::Ip(peer.parse().unwrap()))
     }
 
     #[test]
@@ -294,9 +310,38 @@ mod tests {
     }
 
     #[test]
+    fn subjects_by_any_of_their_names_and_by_network() {
+        let alice = PeerId::Subject(crate::Subject {
+            name: "CN=alice,O=Bank".into(),
+            names: vec!["alice".to_owned(), "alice@bank.example".to_owned()].into(),
+            address: Some("10.1.2.3".parse().unwrap()),
+        });
+        let admits = |rules: &str| {
+            let mut access = Access::default();
+            for rule in rules.split('|') {
+                let (verb, party) = rule.split_once(' ').unwrap();
+                access.add(verb == "allow", party).unwrap();
+            }
+            access.admits(&alice)
+        };
+        assert!(admits("allow tls:alice"));
+        assert!(admits("allow tls:CN=alice,O=Bank"));
+        assert!(admits("allow tls:*@bank.example") && admits("allow tls:*"));
+        assert!(!admits("allow tls:bob") && !admits("deny tls:alice|allow all"));
+        assert!(admits("allow 10.0.0.0/8") && !admits("deny 10.0.0.0/8"));
+        assert!(
+            !"allow tls:*"
+                .parse::<Access>()
+                .unwrap()
+                .admits(&PeerId::Unknown)
+        );
+        assert_eq!("allow tls:".parse::<Access>().unwrap_err().text, "tls:");
+    }
+
+    #[test]
     fn peers_without_an_address() {
         let user = |uid, gid| PeerId::User { uid, gid, pid: 1 };
-        let admits = |rules: &str, peer| rules.parse::<Access>().unwrap().admits(peer);
+        let admits = |rules: &str, peer| rules.parse::<Access>().unwrap().admits(&peer);
         assert!(admits("allow uid:1000", user(1000, 5)));
         assert!(!admits("allow uid:1000", user(5, 1000)));
         assert!(admits("deny uid:1000, allow gid:5", user(7, 5)));

@@ -1,4 +1,4 @@
-//! Where a peer is reached, whatever the transport.
+//! Addresses of peers, whatever the transport.
 
 use std::fmt;
 use std::str::FromStr;

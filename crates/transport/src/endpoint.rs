@@ -1,4 +1,4 @@
-//! Where to listen, as text.
+//! Endpoints: where to listen, as text.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};

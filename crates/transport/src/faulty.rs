@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::{Link, WriteError};
 
-/// What goes wrong. The default is nothing.
+/// Faults of a link. The default is none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Faults {
     /// A read gives at most so many octets: 1 shows whether the layers above cope with messages
@@ -60,7 +60,7 @@ impl<L: Link> Faulty<L> {
         }
     }
 
-    /// How much of `wanted` may pass before the connection breaks.
+    /// Returns how many of the `wanted` octets may pass before the connection breaks.
     fn allowed(
         wanted: usize,
         at_most: Option<usize>,

@@ -1,4 +1,4 @@
-//! What every link must do.
+//! Contract of links.
 
 use std::fmt;
 use std::io::{self, IoSlice};
@@ -46,10 +46,12 @@ pub trait Link: Send + Sync {
     ///
     /// # Errors
     /// `WouldBlock` or `TimedOut` when the read time-out passed; the link stays usable. Anything
-    /// else means that the connection is lost.
+    /// else means that the connection is lost; with [`Refused`](crate::Refused) inside, the peer never let this end in, and
+    /// took nothing of what it sent.
     fn read(&self, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize>;
 
-    /// As [`read`](Self::read), but never blocks. Over a stream socket it is one system call.
+    /// Reads like [`read`](Self::read), but never blocks. Over a stream socket it is one system
+    /// call.
     ///
     /// # Errors
     /// `WouldBlock` when nothing is there, otherwise as [`read`](Self::read).
@@ -109,8 +111,28 @@ pub trait Link: Send + Sync {
     /// Whether a read would return at once, with octets or with 0. Never blocks; one system call.
     fn has_input(&self) -> io::Result<bool>;
 
-    /// The descriptor that becomes readable when a read would not block, if there is one.
+    /// The descriptor that becomes readable when a read would not block, if there is one. It tells nothing of octets that
+    /// are [`pending`](Self::pending).
     fn poll_fd(&self) -> Option<BorrowedFd<'_>>;
+
+    /// Reports whether the link holds octets, or parts of some, that it took from its descriptor and gave to nobody: a
+    /// read may return at once though the descriptor is quiet. To be asked before somebody waits for the descriptor. A read that
+    /// returned less than it was allowed left none. Never blocks, no system call.
+    fn pending(&self) -> bool {
+        false
+    }
+
+    /// Reports whether nobody on the way reads or changes what the link carries.
+    fn is_protected(&self) -> bool {
+        false
+    }
+
+    /// Reports whether the peer has shown a certificate that was verified and names `host`: as good as that of a server
+    /// there. May allocate; no system call.
+    fn is_certified(&self, host: &str) -> bool {
+        let _ = host;
+        false
+    }
 
     /// Reports whether the peer has certainly taken none of the octets that this end wrote since the connection began: of a
     /// connection that has ended, nothing that was sent over it was served. False where the transport does not know, as
@@ -126,7 +148,7 @@ pub trait Link: Send + Sync {
         false
     }
 
-    /// What the layers above may rely on.
+    /// Returns the properties on which the layers above may rely.
     fn facts(&self) -> Facts;
 
     /// The other end, for people: `192.168.1.7:2809`. Allocates.
@@ -143,7 +165,7 @@ pub trait Link: Send + Sync {
     /// When the system refuses one; those before it in [`Properties`] are set then.
     fn apply(&self, properties: &Properties) -> io::Result<()>;
 
-    /// This end, for people. Allocates.
+    /// Returns the address of this end, for people. Allocates.
     fn local(&self) -> String;
 
     /// Returns the way to octets of the peer without a copy, if the link has one and may use it with this peer. For the
@@ -177,12 +199,12 @@ pub trait Lender {
     fn lease(&self, max: usize, waits: bool) -> io::Result<Option<Lease>>;
 }
 
-/// What a link is able to do, as data: the layers above decide from it how to frame and batch.
+/// Properties of a link, as data: the layers above decide from them how to frame and batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
     /// Octets flow without boundaries: the reader must find the end of a message itself.
     pub stream: bool,
-    /// What was written arrives, or the link reports an error.
+    /// Whether octets that were written arrive, or the link reports an error.
     pub reliable: bool,
     /// The most octets one write may hold, if there is a limit.
     pub mtu: Option<usize>,
@@ -202,7 +224,7 @@ impl Facts {
 
 /// A write that did not take everything.
 pub struct WriteError {
-    /// How many octets went out before it failed. 0 proves that the peer saw nothing.
+    /// Number of octets that went out before the failure. 0 proves that the peer saw nothing.
     pub written: usize,
     /// Why it failed.
     pub error: io::Error,
@@ -272,6 +294,15 @@ macro_rules! forward {
             fn poll_fd(&self) -> Option<BorrowedFd<'_>> {
                 (**self).poll_fd()
             }
+            fn pending(&self) -> bool {
+                (**self).pending()
+            }
+            fn is_protected(&self) -> bool {
+                (**self).is_protected()
+            }
+            fn is_certified(&self, host: &str) -> bool {
+                (**self).is_certified(host)
+            }
             fn took_nothing(&self) -> bool {
                 (**self).took_nothing()
             }
@@ -333,6 +364,15 @@ macro_rules! forward_to_link {
         }
         fn poll_fd(&self) -> ::std::option::Option<::std::os::fd::BorrowedFd<'_>> {
             self.$link.poll_fd()
+        }
+        fn pending(&self) -> bool {
+            self.$link.pending()
+        }
+        fn is_protected(&self) -> bool {
+            self.$link.is_protected()
+        }
+        fn is_certified(&self, host: &str) -> bool {
+            self.$link.is_certified(host)
         }
         fn took_nothing(&self) -> bool {
             self.$link.took_nothing()

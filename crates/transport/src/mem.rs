@@ -43,7 +43,7 @@ pub fn pair(capacity: usize) -> (MemLink, MemLink) {
     )
 }
 
-/// One end of a [`pair`]. Dropping it closes it.
+/// End of a [`pair`]. Dropping it closes it.
 #[derive(Debug)]
 pub struct MemLink {
     incoming: Arc<Shared>,
@@ -162,7 +162,7 @@ impl Drop for MemLink {
     }
 }
 
-/// One direction: a bounded queue of octets, and who still cares for it.
+/// Direction of a pair: a bounded queue of octets, and the ends that still use it.
 #[derive(Debug)]
 struct Pipe {
     octets: VecDeque<u8>,
@@ -243,7 +243,8 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    /// Has the signal say whether a read would wait, if somebody looks at it. Under the pipe's lock.
+    /// Updates the signal, which says whether a read would wait, if somebody watches it. Under the
+    /// pipe's lock.
     fn show(&self, pipe: &Pipe, was_readable: bool) {
         let Some(Some(signal)) = self.readable.get() else {
             return;
@@ -296,12 +297,13 @@ impl Shared {
     }
 }
 
-/// Nothing here panics while it holds a lock, and no state is ever half changed.
+/// Locks a mutex whether it is poisoned or not: no code here panics while it holds a lock, and no
+/// state is ever half changed.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// When to give up. `None` is never.
+/// End of a wait. `None` is never.
 #[derive(Clone, Copy)]
 struct Deadline(Option<Instant>);
 

@@ -33,7 +33,8 @@ pub struct Properties {
     /// Queue of the network device that packets go to, 0 to 6 (`SO_PRIORITY`).
     pub queue_priority: Option<u8>,
     /// Time that a read looks for packets in the device (`SO_BUSY_POLL`). Without the privilege for
-    /// it, reads wait for the interrupt of the device.
+    /// it, [`apply`](crate::Link::apply) sets all other properties and reports
+    /// [`PermissionDenied`](std::io::ErrorKind::PermissionDenied); reads then wait for the interrupt of the device.
     pub busy_poll: Option<Duration>,
     /// Octets that leave in a second, at most: the transport paces what is sent.
     pub bandwidth: Option<u64>,

@@ -12,7 +12,7 @@ use oxorb_sys::socket;
 use crate::transport::{Connecting, LookUp as RunLookUp, Resolve, Start};
 use crate::{Address, Link, Transport};
 
-/// How long an address has before the next one is tried beside it (RFC 8305, "Connection Attempt
+/// Head start of an address before the next one is tried beside it (RFC 8305, "Connection Attempt
 /// Delay").
 const STAGGER: Duration = Duration::from_millis(250);
 
@@ -59,7 +59,7 @@ pub fn connect_first(
     connect_first_with(targets, timeout, &Unattached)
 }
 
-/// Threads and time of a caller that connects.
+/// Threads, time and packets of a caller that connects.
 pub trait Surroundings {
     /// Starts a thread that looks up one name.
     ///
@@ -67,22 +67,27 @@ pub trait Surroundings {
     /// When the system gives no thread.
     fn look_up(&self, run: Box<dyn FnOnce() + Send>) -> io::Result<()>;
 
+    /// Returns the DSCP that packets carry from the first one on, if they shall have one.
+    fn mark(&self) -> Option<u8> {
+        None
+    }
+
     /// Returns the present moment.
     fn now(&self) -> Instant {
         Instant::now()
     }
 
-    /// Waits until one of the descriptors is writable, and returns its index; `None` when `limit` has
-    /// passed.
+    /// Waits until one of the descriptors is writable, or readable where `true` stands beside it, and returns its index;
+    /// `None` when `limit` has passed.
     ///
     /// # Errors
     /// When the system cannot wait for them.
-    fn first_writable(
+    fn first_ready(
         &self,
-        descriptors: &mut dyn Iterator<Item = BorrowedFd<'_>>,
+        descriptors: &mut dyn Iterator<Item = (BorrowedFd<'_>, bool)>,
         limit: Duration,
     ) -> io::Result<Option<usize>> {
-        socket::first_writable(descriptors, limit)
+        socket::first_ready(descriptors, limit)
     }
 }
 
@@ -139,7 +144,7 @@ struct Race<'t> {
     /// Addresses not tried yet, each with the index of its target; those of earlier targets first.
     untried: Vec<(usize, Address)>,
     running: Vec<Running>,
-    /// When the next address may be tried.
+    /// Time at which the next address may be tried.
     next: Option<Instant>,
 }
 
@@ -211,7 +216,12 @@ impl<'t> Race<'t> {
             && (self.running.is_empty() || self.next.is_none_or(|next| next <= now))
         {
             let (target, address) = self.untried.remove(0);
-            match self.targets[target].0.start(&address) {
+            let transport = self.targets[target].0;
+            let started = match self.around.mark() {
+                Some(dscp) => transport.start_marked(&address, dscp),
+                None => transport.start(&address),
+            };
+            match started {
                 Ok(Start::Done(link)) => return Some((target, link)),
                 Ok(Start::Wait(connecting)) => {
                     self.running.push(Running {
@@ -248,8 +258,11 @@ impl<'t> Race<'t> {
             wait = wait.min(TICK);
         }
         let descriptors = self.running.iter();
-        let mut descriptors = descriptors.filter_map(|running| running.connecting.poll_fd());
-        let ready = match self.around.first_writable(&mut descriptors, wait) {
+        let mut descriptors = descriptors.filter_map(|running| {
+            let connecting = &running.connecting;
+            Some((connecting.poll_fd()?, connecting.wants_input()))
+        });
+        let ready = match self.around.first_ready(&mut descriptors, wait) {
             Ok(ready) => ready,
             Err(error) => {
                 let lost = self.running.remove(0);
@@ -285,7 +298,7 @@ impl<'t> Race<'t> {
             .push(Attempt { address, error });
     }
 
-    /// What happened to each target, now that none answered.
+    /// Returns the failure of each target, after none answered.
     fn lost(mut self) -> Vec<ConnectError> {
         for running in std::mem::take(&mut self.running) {
             let late = io::ErrorKind::TimedOut.into();
@@ -403,7 +416,7 @@ pub struct ConnectError {
     pub error: io::Error,
 }
 
-/// One address that was tried in vain.
+/// Address that was tried in vain.
 #[derive(Debug)]
 pub struct Attempt {
     /// The address.

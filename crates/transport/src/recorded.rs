@@ -36,25 +36,25 @@ impl<L: Link> Recorded<L> {
     }
 }
 
-/// Which way octets went.
+/// Direction of octets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// Out of this end.
+    /// The octets left this end.
     Sent,
-    /// Into this end.
+    /// The octets arrived at this end.
     Received,
 }
 
-/// What passed over a [`Recorded`] link. Grows without bound.
+/// Record of the octets that passed over a [`Recorded`] link. Grows without bound.
 #[derive(Clone, Debug, Default)]
 pub struct Recording(Arc<Mutex<Vec<Turn>>>);
 
-/// One read or write.
+/// Recorded read or write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Turn {
-    /// Which way.
+    /// Direction.
     pub direction: Direction,
-    /// What.
+    /// Octets.
     pub octets: Vec<u8>,
 }
 

@@ -303,7 +303,7 @@ impl Patience {
         }
     }
 
-    /// To be asked before each further system call.
+    /// Reports whether the time is over; called before each further system call.
     fn is_over(&mut self) -> bool {
         if self.limit == Timeout::NONE {
             return false;

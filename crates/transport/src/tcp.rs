@@ -107,10 +107,8 @@ impl Link for TcpLink {
         if bandwidth.is_some() {
             socket::set_pacing_rate(socket, bandwidth)?;
         }
-        match busy_poll.map_or(Ok(()), |time| socket::set_busy_poll(socket, time)) {
-            Err(error) if error.kind() != io::ErrorKind::PermissionDenied => Err(error),
-            _ => Ok(()),
-        }
+        // Last, for it may be refused where all else is granted.
+        busy_poll.map_or(Ok(()), |time| socket::set_busy_poll(socket, time))
     }
 
     fn local(&self) -> String {

@@ -177,7 +177,8 @@ mod tests {
     use super::*;
     use crate::place;
 
-    /// Nobody would take them, and to close what others have sent may take as long as they like. Linux 6.16.
+    /// Descriptors are refused at both ends: a receiver would not take them, and closing those of
+    /// others may take as long as they like. Linux 6.16.
     #[test]
     fn neither_end_can_send_descriptors() {
         let endpoint = place::url(oxorb_transport::Part::new("@")).unwrap();

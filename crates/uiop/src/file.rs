@@ -34,7 +34,7 @@ pub(crate) struct SocketFile {
 /// Rights of clients at a listening socket.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Rights {
-    /// Those of the file; `None`: those that the umask leaves.
+    /// Permissions of the file; `None`: those that the umask leaves.
     pub(crate) mode: Option<u32>,
     /// Clients may send descriptors.
     pub(crate) descriptors: bool,
@@ -234,7 +234,7 @@ impl Guard {
     }
 }
 
-/// What temporary names begin with.
+/// Prefix of temporary names.
 const TEMPORARY: &str = "oxorb-";
 
 /// Returns a name that nobody has.

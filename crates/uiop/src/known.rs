@@ -1,4 +1,4 @@
-//! How a client knows the server's socket from others of the same name.
+//! Identification of the server's socket among others of the same name, by a client.
 
 use std::fs;
 use std::io;
@@ -18,7 +18,7 @@ use crate::{Name, SCHEME};
 pub enum Known {
     /// Whichever has the name.
     ByName,
-    /// One of this process's user, or of root: all that is known of sockets of omniORB.
+    /// Any socket of this process's user, or of root: all that is known of sockets of omniORB.
     Trusted,
     /// The one of this identity.
     By(SocketIdentity),

@@ -26,7 +26,7 @@ const PIECE: usize = 32 << 10;
 pub struct UnixLink {
     stream: Stream<PIECE>,
     peer: PeerId,
-    /// Where the server listens, for people.
+    /// Address where the server listens, for people.
     server: Arc<str>,
     side: Side,
 }
@@ -87,7 +87,7 @@ impl Link for UnixLink {
     }
 
     fn identity(&self) -> PeerId {
-        self.peer
+        self.peer.clone()
     }
 
     /// Sets the size of the send buffer, at least what one system call writes. There is no network

@@ -13,9 +13,9 @@ use crate::{Name, connect};
 /// Ways in which references name a socket that a client was found to listen at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offered {
-    /// By the identity alone.
+    /// The identity alone decides.
     ByIdentity,
-    /// By the name, too, which means this socket here.
+    /// The name decides, too, which means this socket here.
     ByName,
 }
 
@@ -151,9 +151,9 @@ mod tests {
     /// A client that names the socket of a process which lives, of its own user or of another one.
     #[test]
     fn the_socket_of_another_process_cannot_be_claimed() {
-        let refused = |acceptor: &UnixAcceptor, client| {
+        let refused = |acceptor: &UnixAcceptor, client: PeerId| {
             let address = Unix.published(acceptor.endpoint(), &[]).unwrap().remove(0);
-            let verified = Unix.verify_offer(&address, client);
+            let verified = Unix.verify_offer(&address, client.clone());
             Unix.verify_offer(&address.bare(), client).unwrap_err();
             verified.err()
         };
@@ -179,7 +179,7 @@ mod tests {
         }
     }
 
-    /// Nobody has this process connect to the sockets of others.
+    /// A client cannot make this process connect to the sockets of others.
     #[test]
     fn an_abstract_name_of_another_user_is_not_looked_at() {
         let endpoint = crate::place::url(oxorb_transport::Part::new("@")).unwrap();
@@ -201,7 +201,10 @@ mod tests {
         let name = Name::read(path.to_str().unwrap()).unwrap();
         let known = Known::own(&name);
         let stranger = other(|_, pid| *pid += 1);
-        assert_eq!(verify_offer(&name, known, stranger), Ok(Offered::ByName));
+        assert_eq!(
+            verify_offer(&name, known, stranger.clone()),
+            Ok(Offered::ByName)
+        );
         verify_offer(&name, known, other(|uid, _| *uid += 1)).unwrap_err();
         let mut elsewhere = match known {
             Known::By(identity) => identity,

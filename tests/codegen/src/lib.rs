@@ -23,12 +23,77 @@ oxorb::include_idl!("fallible");
 oxorb::include_idl!("in_place");
 oxorb::include_idl!("global");
 oxorb::include_idl!("idl4");
+oxorb::include_idl!("lanes");
 oxorb::include_idl!("mapping");
 oxorb::include_idl!("names");
 oxorb::include_idl!("sized");
 oxorb::include_idl!("types");
 oxorb::include_idl!("unions");
 oxorb::include_idl!("values");
+
+/// Servants of one thread, which the compiler keeps there.
+///
+/// A trait for them asks for neither `Send` nor `Sync`, and `activate_confined` takes what makes them:
+///
+/// ```
+/// use std::{cell::Cell, rc::Rc};
+/// use oxorb::Poa;
+/// use oxorb_codegen_tests::mapping::{MeterConfined, MeterRef};
+///
+/// struct Wheel(Rc<Cell<u32>>);
+/// impl MeterConfined for Wheel {
+///     fn turn(&self, many: u32) -> oxorb::Result<u32> { Ok(many) }
+/// }
+/// fn activated(poa: &Poa) -> Result<MeterRef, oxorb::PoaError> {
+///     poa.activate_confined(|| Wheel(Rc::default()))
+/// }
+/// ```
+///
+/// It is no servant for any thread:
+///
+/// ```compile_fail
+/// use std::{cell::Cell, rc::Rc};
+/// use oxorb::Poa;
+/// use oxorb_codegen_tests::mapping::{MeterConfined, MeterRef};
+///
+/// struct Wheel(Rc<Cell<u32>>);
+/// impl MeterConfined for Wheel {
+///     fn turn(&self, many: u32) -> oxorb::Result<u32> { Ok(many) }
+/// }
+/// fn activated(poa: &Poa) -> Result<MeterRef, oxorb::PoaError> {
+///     poa.activate(Wheel(Rc::default()))
+/// }
+/// ```
+///
+/// What another thread holds of it does not come along:
+///
+/// ```compile_fail
+/// use std::{cell::Cell, rc::Rc};
+/// use oxorb::Poa;
+/// use oxorb_codegen_tests::mapping::{MeterConfined, MeterRef};
+///
+/// struct Wheel(Rc<Cell<u32>>);
+/// impl MeterConfined for Wheel {
+///     fn turn(&self, many: u32) -> oxorb::Result<u32> { Ok(many) }
+/// }
+/// fn activated(poa: &Poa) -> Result<MeterRef, oxorb::PoaError> {
+///     let shared = Rc::default();
+///     poa.activate_confined(move || Wheel(shared))
+/// }
+/// ```
+///
+/// And the trait for servants of all threads refuses it:
+///
+/// ```compile_fail
+/// use std::{cell::Cell, rc::Rc};
+/// use oxorb_codegen_tests::mapping::Meter;
+///
+/// struct Wheel(Rc<Cell<u32>>);
+/// impl Meter for Wheel {
+///     fn turn(&self, many: u32) -> oxorb::Result<u32> { Ok(many) }
+/// }
+/// ```
+pub mod kept_in_one_thread {}
 
 /// Apart from the others, which bring modules of the same names along.
 pub mod alone {

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use alarm::tower::{AmhClock, Clock, ClockRef, Watched};
 use alarm::{Bell, BellRef};
@@ -133,6 +135,11 @@ fn a_oneway_with_target_tells_what_its_servant_raised() {
     // The oneway of SYNC_NONE has a connection of its own, which the server's end may leave unread.
     until("each has run", || servant.rung.load(Ordering::SeqCst) == 5);
     client.shutdown(true).unwrap();
+    // What was only sent may still be on its way.
+    let begun = Instant::now();
+    while servant.rung.load(Ordering::SeqCst) < 5 && begun.elapsed() < Duration::from_secs(30) {
+        thread::sleep(Duration::from_millis(1));
+    }
     server.shutdown(true).unwrap();
     assert_eq!(servant.rung.load(Ordering::SeqCst), 5, "each once");
 }

@@ -84,19 +84,27 @@ macro_rules! strategy {
             #[test]
             fn does_what_all_do() {
                 let _guard = oxorb_testkit::watchdog(Duration::from_secs(60));
-                let server = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
-                let client = Orb::builder().build().unwrap();
-                let local: DRef = server.root_poa().activate(All::default()).unwrap();
-                // Through a socket, and within the process.
-                let remote: DRef = client
-                    .string_to_object(&local.to_ior())
-                    .unwrap()
-                    .unchecked_narrow();
-                for d in [remote, local] {
-                    calls(&d);
+                // As the compiler was told, and as the server's configuration says instead.
+                for search in ["generated", "perfect", "binary", "linear"] {
+                    let arguments = ["server", "-ORBOperationSearch", search];
+                    let server = Orb::builder()
+                        .listen("iiop://127.0.0.1:0")
+                        .args(arguments.map(String::from))
+                        .build()
+                        .unwrap();
+                    let client = Orb::builder().build().unwrap();
+                    let local: DRef = server.root_poa().activate(All::default()).unwrap();
+                    // Through a socket, and within the process.
+                    let remote: DRef = client
+                        .string_to_object(&local.to_ior())
+                        .unwrap()
+                        .unchecked_narrow();
+                    for d in [remote, local] {
+                        calls(&d);
+                    }
+                    client.shutdown(true).unwrap();
+                    server.shutdown(true).unwrap();
                 }
-                client.shutdown(true).unwrap();
-                server.shutdown(true).unwrap();
             }
 
             fn calls(d: &DRef) {

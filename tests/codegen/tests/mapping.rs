@@ -2,7 +2,9 @@
 //! of the same name, and `the_page_quotes_these_tests` checks that it does.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -10,8 +12,8 @@ use std::time::Duration;
 use oxorb::policy::SyncScope;
 use oxorb::{
     Abstract, Amh, Any, CompletionStatus, Context, Decimal, DelegatesTo, Interface, Link,
-    LongDouble, ObjectRef, Orb, Raises, ReplyTo, SystemException, SystemExceptionKind, TypeCode,
-    Typed, Value,
+    LongDouble, ObjectRef, Orb, Policies, Raises, ReplyTo, RtPolicies, SystemException,
+    SystemExceptionKind, Threadpool, TypeCode, Typed, Value,
 };
 use oxorb_codegen_tests::messaging::{ExceptionHolder, ReplyHandler};
 use oxorb_codegen_tests::{Weather, mapping};
@@ -22,6 +24,7 @@ use mapping::well::DrawError;
 use mapping::{AccountRef, DeskRef, Frozen, Hop, Overdrawn, Phase, Reading, Rights, Sensor};
 use mapping::{AmiWellHandler, AmiWellHandlerRef, Dry, MillRef, WellRef};
 use mapping::{Disc, Employee, Figure, Person, PrintableRef, Remark, Ticket};
+use mapping::{EntryView, MeterRef};
 use mapping::{FigureOperations, Printable, PurseOperations, TicketFactory};
 
 #[test]
@@ -926,6 +929,70 @@ fn answering_later() {
     assert_eq!(mill.grind("rye"), Ok(7));
     assert_eq!(mill.grind("sand"), Err(GrindError::Dry(Dry { depth: 2 })));
     miller.join().unwrap();
+    orb.shutdown(true).unwrap();
+}
+
+#[test]
+fn servants_of_one_thread() {
+    struct Wheel {
+        turns: Rc<Cell<u32>>,
+    }
+    impl mapping::MeterConfined for Wheel {
+        fn turn(&self, many: u32) -> oxorb::Result<u32> {
+            // No lock: no other thread ever comes here.
+            self.turns.set(self.turns.get() + many);
+            Ok(self.turns.get())
+        }
+    }
+    let orb = orb();
+    // A lane of one thread, and a POA whose objects it serves.
+    let pool = orb.create_threadpool(Threadpool::new(1)).unwrap();
+    let policies = Policies {
+        realtime: RtPolicies {
+            threadpool: Some(pool),
+            ..RtPolicies::default()
+        },
+        ..Policies::default()
+    };
+    let poa = orb.root_poa().create_poa("wheels", policies).unwrap();
+    poa.manager().activate().unwrap();
+    // The lane's thread makes the servant.
+    let meter: MeterRef = poa
+        .activate_confined(|| Wheel {
+            turns: Rc::default(),
+        })
+        .unwrap();
+    assert_eq!(meter.turn(2), Ok(2));
+    assert_eq!(meter.turn(3), Ok(5));
+    orb.shutdown(true).unwrap();
+}
+
+#[test]
+fn borrowed_parameters() {
+    #[derive(Default)]
+    struct Book {
+        kept: Mutex<Vec<mapping::Entry>>,
+    }
+    impl mapping::Ledger for Book {
+        fn post(&self, all: &[EntryView<'_>]) -> oxorb::Result<i64> {
+            // Text, tags and entries lie in the message and in the thread's arena.
+            if let Some(entry) = all.iter().find(|entry| entry.tags.contains(&"keep")) {
+                self.kept.lock().unwrap().push((*entry).into());
+            }
+            Ok(all.iter().map(|entry| entry.amount).sum())
+        }
+    }
+    let orb = orb();
+    let book = Arc::new(Book::default());
+    let ledger: mapping::LedgerRef = orb.root_poa().activate(Arc::clone(&book)).unwrap();
+    let entry = |amount, tag: &str| mapping::Entry {
+        amount,
+        text: "rent".into(),
+        tags: vec![tag.into()],
+    };
+    let all = [entry(5, "keep"), entry(-2, "")];
+    assert_eq!(ledger.post(&all), Ok(3));
+    assert_eq!(*book.kept.lock().unwrap(), all[..1]);
     orb.shutdown(true).unwrap();
 }
 

@@ -78,3 +78,20 @@ fn executors_contexts_and_servants() {
         "run with BLESS=1; it differs from line {differs:?} on (counted from 0)"
     );
 }
+
+/// The IDL that the page shows makes executors; that of the longer example is compiled in `examples/two-nodes`.
+#[test]
+fn the_first_idl_of_the_page_makes_executors() {
+    let page = include_str!("../../../docs/components.md");
+    let (_, rest) = page.split_once("```idl\n").expect("the page shows IDL");
+    let (idl, _) = rest.split_once("```").expect("it ends");
+    let out = std::env::temp_dir().join(format!("oxorb-page-{}", std::process::id()));
+    std::fs::create_dir_all(&out).unwrap();
+    let file = out.join("avionics.idl");
+    std::fs::write(&file, idl).unwrap();
+    let builder = Builder::new().file(&file).executors(true);
+    let generated = builder.out_dir(&out).generate().expect("the IDL is right");
+    let mut reports = generated.reports.iter();
+    assert!(reports.all(|report| report.diagnostics.is_empty()));
+    std::fs::remove_dir_all(out).unwrap();
+}

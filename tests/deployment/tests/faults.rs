@@ -244,9 +244,15 @@ fn nodes_end_the_plan_of_a_killed_execution_manager() {
 
 #[test]
 fn a_manager_that_is_killed_during_a_launch_leaves_nothing() {
-    for step in ["attribute:hang", "configure:hang", "activate:hang"] {
+    for (test, step) in [
+        // Its processes never call back.
+        ("silent", ""),
+        ("launch", "attribute:hang"),
+        ("launch", "configure:hang"),
+        ("launch", "activate:hang"),
+    ] {
         for victim in ["execution", "north", "south"] {
-            let plant = Plant::new("launch");
+            let plant = Plant::new(test);
             let mut managers = Managers::new();
             let launching = managers.launching(plant.plan(step, ""));
             plant.rises(2);
@@ -257,9 +263,10 @@ fn a_manager_that_is_killed_during_a_launch_leaves_nothing() {
             }
             plant.falls(0);
             let launched = launching.recv_timeout(LONG * 2).unwrap();
-            assert!(launched.is_err(), "{step}, {victim}");
+            assert!(launched.is_err(), "{test} {step}, {victim}");
             if victim != "execution" {
-                assert!(managers.plans.all().unwrap().is_empty(), "{step}, {victim}");
+                let left = managers.plans.all().unwrap();
+                assert!(left.is_empty(), "{test} {step}, {victim}");
             }
         }
     }
@@ -267,25 +274,27 @@ fn a_manager_that_is_killed_during_a_launch_leaves_nothing() {
 
 #[test]
 fn a_manager_that_is_killed_during_a_stop_leaves_nothing() {
-    for victim in ["execution", "north", "south"] {
-        let plant = Plant::new("stop");
-        let mut managers = Managers::new();
-        let plan = plant.plan("remove:hang", "");
-        let launched = managers.plans.launch(&plan).unwrap();
-        plant.rises(2);
-        let plans = managers.plans.clone();
-        let stopping = std::thread::spawn(move || plans.stop(&launched));
-        // The reader ends, and the counter hangs.
-        plant.falls(1);
-        match victim {
-            "execution" => managers.execution.kill(),
-            "north" => managers.north.kill(),
-            _ => managers.south.kill(),
-        }
-        plant.falls(0);
-        let _ = stopping.join().unwrap();
-        if victim != "execution" {
-            assert!(managers.plans.all().unwrap().is_empty(), "{victim}");
+    for step in ["passivate:hang", "remove:hang"] {
+        for victim in ["execution", "north", "south"] {
+            let plant = Plant::new("stop");
+            let mut managers = Managers::new();
+            let launched = managers.plans.launch(&plant.plan(step, "")).unwrap();
+            plant.rises(2);
+            let plans = managers.plans.clone();
+            let stopping = std::thread::spawn(move || plans.stop(&launched));
+            // The reader ends, and the counter hangs.
+            plant.falls(1);
+            match victim {
+                "execution" => managers.execution.kill(),
+                "north" => managers.north.kill(),
+                _ => managers.south.kill(),
+            }
+            plant.falls(0);
+            let _ = stopping.join().unwrap();
+            if victim != "execution" {
+                let left = managers.plans.all().unwrap();
+                assert!(left.is_empty(), "{step}, {victim}");
+            }
         }
     }
 }

@@ -4,6 +4,7 @@
 //! `growth [TEXT [K N]]` runs the cases whose name contains TEXT; of these the K-th of each N, from 0.
 #![forbid(unsafe_code)]
 
+mod datagrams;
 mod filter;
 mod giop;
 mod idl;
@@ -38,6 +39,7 @@ fn main() {
         values::cases(),
         filter::cases(),
         giop::cases(),
+        datagrams::cases(),
         idl::cases(),
     ];
     for case in all

@@ -1,6 +1,7 @@
 // What client and server share: the generated code and the rotating servant methods.
 #pragma once
 #include <omniORB4/CORBA.h>
+#include <omniORB4/sslContext.h>
 #include <unistd.h>
 
 #include <string>

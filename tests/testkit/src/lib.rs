@@ -16,9 +16,12 @@
 //! | [`octets()`] | octets written as hexadecimal digits |
 //! | [`page`] | pages of the documentation that are written from tables |
 //! | [`disk`] | disks that are full |
+//! | `authority` | certificates to try with, by feature `certificates` |
 #![deny(unsafe_code)]
 
 pub mod alloc;
+#[cfg(feature = "certificates")]
+pub mod authority;
 mod callgrind;
 pub mod disk;
 pub mod hostile;

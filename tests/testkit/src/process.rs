@@ -181,10 +181,20 @@ impl Drop for Process {
 
 /// The command that runs one test of this very test binary in a process of its own.
 ///
-/// The test finds out which process it is in by an environment variable of its own.
+/// The test finds out which process it is in by an environment variable of its own. A binary for another processor is run by
+/// the emulator that `OXORB_TEST_RUNNER` names, with its arguments: `qemu-s390x-static -L /usr/s390x-linux-gnu`.
 pub fn rerun(test: &str) -> Command {
     let binary = env::current_exe().expect("a test knows its own binary");
-    let mut command = Command::new(binary);
+    let runner = env::var("OXORB_TEST_RUNNER").unwrap_or_default();
+    let mut words = runner.split_whitespace();
+    let mut command = match words.next() {
+        Some(emulator) => {
+            let mut command = Command::new(emulator);
+            command.args(words).arg(binary);
+            command
+        }
+        None => Command::new(binary),
+    };
     command.args([
         "--exact",
         test,

@@ -14,19 +14,34 @@ pub(super) struct Programs {
     pub(super) omniorb: PathBuf,
     /// Directory of the same, and of `oxorb`.
     pub(super) oxorb: PathBuf,
+    /// Directory of the first two, for [`FOREIGN`].
+    pub(super) foreign: PathBuf,
     pub(super) java_class_path: OsString,
+    /// Directory of `ca.pem`, `server.pem` and `server.jks`.
+    pub(super) certificates: PathBuf,
 }
 
-pub(super) fn build(places: &Places, orbs: &[Orb]) -> Result<Programs, String> {
+/// Processor of the column of a big-endian machine, and its emulator with Debian's libraries for it.
+const FOREIGN: &str = "s390x-unknown-linux-gnu";
+pub(super) const EMULATOR: [&str; 3] = ["qemu-s390x-static", "-L", "/usr/s390x-linux-gnu"];
+
+/// Builds the programs of these ORBs; those for [`FOREIGN`] only where they will run.
+pub(super) fn build(places: &Places, orbs: &[Orb], foreign: bool) -> Result<Programs, String> {
     let mut programs = Programs {
         omniorb: PathBuf::new(),
         oxorb: PathBuf::new(),
+        foreign: PathBuf::new(),
         java_class_path: OsString::new(),
+        certificates: PathBuf::new(),
     };
     if !orbs.is_empty() {
         eprintln!("building the {} programs", Orb::Ox.name());
         // Also the command, which prints the equivalent IDL of components for the others.
         programs.oxorb = oxorb(places)?;
+        programs.certificates = certificates(places, &programs.oxorb, orbs.contains(&Orb::Jac))?;
+        if foreign {
+            programs.foreign = oxorb_for_foreign(places)?;
+        }
     }
     for orb in orbs.iter().filter(|orb| **orb != Orb::Ox) {
         eprintln!("building the {} programs", orb.name());
@@ -55,12 +70,49 @@ fn oxorb(places: &Places) -> Result<PathBuf, String> {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     tool(
         &cargo,
-        &args("build --quiet --package oxorb-interop --package oxorb-cli"),
+        &args("build --quiet --package oxorb-interop --package oxorb-cli --features oxorb-cli/tls"),
         &places.root,
     )?;
     // Beside this very program: both are built in the same target directory.
     let own = std::env::current_exe().map_err(|e| e.to_string())?;
     Ok(own.parent().ok_or("xtask has no directory")?.to_owned())
+}
+
+/// Builds the programs for the emulated processor; `install-peers.sh` says what that takes.
+fn oxorb_for_foreign(places: &Places) -> Result<PathBuf, String> {
+    let work = places.work.join("foreign");
+    let mut line = args("cargo build --quiet --package oxorb-interop --target");
+    line.extend([FOREIGN.into(), "--target-dir".into(), work.clone().into()]);
+    let compiler = "s390x-linux-gnu-gcc";
+    let mut command = args(&format!(
+        "CARGO_TARGET_S390X_UNKNOWN_LINUX_GNU_LINKER={compiler} CC_s390x_unknown_linux_gnu={compiler}"
+    ));
+    command.extend(line);
+    tool("env", &command, &places.root)?;
+    Ok(work.join(FOREIGN).join("debug"))
+}
+
+/// Makes certificates for all programs, as `oxorb cert new` does for anybody; new ones each time.
+fn certificates(places: &Places, oxorb: &Path, java: bool) -> Result<PathBuf, String> {
+    let out = places.work.join("certificates");
+    if out.exists() {
+        std::fs::remove_dir_all(&out).map_err(|e| format!("{}: {e}", out.display()))?;
+    }
+    create(&out)?;
+    let command = oxorb.join("oxorb");
+    let line = args("cert new --host 127.0.0.1 --host localhost --days 7");
+    tool(&command.to_string_lossy(), &line, &out)?;
+    if java {
+        let export = "pkcs12 -export -in server.pem -inkey server.pem -certfile ca.pem -name server -passout pass:changeit -out server.p12";
+        tool("openssl", &args(export), &out)?;
+        let import = "-importkeystore -noprompt -srckeystore server.p12 -srcstoretype PKCS12 -srcstorepass changeit \
+                      -destkeystore server.jks -deststoretype JKS -deststorepass changeit";
+        tool("keytool", &args(import), &out)?;
+        let trust =
+            "-importcert -noprompt -alias ca -file ca.pem -keystore server.jks -storepass changeit";
+        tool("keytool", &args(trust), &out)?;
+    }
+    Ok(out)
 }
 
 fn omniorb(places: &Places, oxorb: &Path) -> Result<PathBuf, String> {
@@ -99,6 +151,8 @@ fn omniorb(places: &Places, oxorb: &Path) -> Result<PathBuf, String> {
             &args("--cflags --libs omniORB4 omniDynamic4"),
             &out,
         )?;
+        // The transport over TLS, which pkg-config does not tell of.
+        let flags = format!("-lomnisslTP4 {}", flags.trim());
         let units = [
             (out.join("interopSK.cc"), "interopSK.o"),
             (out.join("interopDynSK.cc"), "interopDynSK.o"),

@@ -23,13 +23,22 @@ const TYPES: [&str; 8] = [
     "Fragment",
 ];
 
+/// The names of TLS's record types, of which the first has this number.
+const RECORDS: [&str; 4] = [
+    "change_cipher_spec",
+    "alert",
+    "handshake",
+    "application_data",
+];
+const FIRST_RECORD: u32 = 20;
+
 /// Wireshark's number for "error" among the severities of expert information.
 const SEVERITY_ERROR: u32 = 0x0080_0000;
 
 /// What the dissector made of the messages that OxORB sent.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Decoded {
-    /// Messages by type.
+    /// Messages by type; over TLS, records.
     pub(super) messages: BTreeMap<&'static str, u64>,
     /// Frames marked malformed, or with an expert error.
     pub(super) malformed: Vec<String>,
@@ -103,16 +112,23 @@ impl Capture {
         }
         let broken = |e: std::io::Error| format!("{}: {e}", self.file.display());
         let mut octets = std::fs::read(&self.file).map_err(broken)?;
-        apart::by_port(&mut octets)?;
-        std::fs::write(&self.file, octets).map_err(broken)?;
-        // GIOP 1.1 fragments carry no id.
-        let reassemble = cell.column != Column::Giop11;
-        let text = dissect(
-            &self.file,
-            &[ports(server), ports(client)].map(Vec::from_iter).concat(),
-            reassemble,
-        )?;
-        let decoded = decode(&text, cell, server, client);
+        let all = [ports(server), ports(client)].map(Vec::from_iter).concat();
+        let decoded = if cell.column == Column::Tls {
+            let mut decoded = decode(&dissect_tls(&self.file, &all)?, cell, server, client);
+            let clear = octets.windows(4).filter(|it| it == b"GIOP").count();
+            if clear > 0 {
+                let what = format!("{clear} messages of GIOP in the clear");
+                decoded.malformed.push(what);
+            }
+            decoded
+        } else {
+            apart::by_port(&mut octets)?;
+            std::fs::write(&self.file, octets).map_err(broken)?;
+            // GIOP 1.1 fragments carry no id.
+            let reassemble = cell.column != Column::Giop11;
+            let text = dissect(&self.file, &all, reassemble)?;
+            decode(&text, cell, server, client)
+        };
         // What is called malformed can be looked at.
         if decoded.malformed.is_empty() {
             let _ = std::fs::remove_file(&self.file);
@@ -123,21 +139,39 @@ impl Capture {
 
 /// One line for each frame with GIOP in it, of a capture of these ports: see [`decode`].
 pub(super) fn dissect(file: &Path, ports: &[u16], reassemble: bool) -> Result<String, String> {
+    let reassembling: &[&str] = match reassemble {
+        true => &[],
+        false => &["-o", "giop.reassemble:FALSE"],
+    };
+    fields(file, ports, "giop", "giop.type", reassembling)
+}
+
+/// The same of frames with TLS in it.
+fn dissect_tls(file: &Path, ports: &[u16]) -> Result<String, String> {
+    fields(file, ports, "tls", "tls.record.content_type", &[])
+}
+
+/// One line for each frame with this protocol in it, which is taken to be spoken at these ports.
+fn fields(
+    file: &Path,
+    ports: &[u16],
+    protocol: &str,
+    kind: &str,
+    options: &[&str],
+) -> Result<String, String> {
     let mut args: Vec<OsString> = ["-n", "-r"].map(OsString::from).into();
     args.push(file.into());
-    args.extend(["-Y", "giop"].map(OsString::from));
+    args.extend(["-Y", protocol].map(OsString::from));
     for port in ports {
-        args.extend(["-d".into(), format!("tcp.port=={port},giop").into()]);
+        args.extend(["-d".into(), format!("tcp.port=={port},{protocol}").into()]);
     }
-    if !reassemble {
-        args.extend(["-o", "giop.reassemble:FALSE"].map(OsString::from));
-    }
+    args.extend(options.iter().map(OsString::from));
     args.extend(["-T", "fields", "-E", "separator=|"].map(OsString::from));
     for field in [
         "frame.number",
         "tcp.srcport",
         "tcp.dstport",
-        "giop.type",
+        kind,
         "_ws.malformed",
         "_ws.expert.severity",
         "_ws.expert.message",
@@ -171,8 +205,13 @@ fn decode(text: &str, cell: &Cell, server: u16, client: u16) -> Decoded {
         if sender != Orb::Ox {
             continue;
         }
-        for kind in types.split(',').filter_map(number) {
-            if let Some(name) = TYPES.get(kind as usize) {
+        let (names, first) = match cell.column {
+            Column::Tls => (&RECORDS[..], FIRST_RECORD),
+            _ => (&TYPES[..], 0),
+        };
+        let kinds = types.split(',').filter_map(number);
+        for kind in kinds.filter_map(|kind| kind.checked_sub(first)) {
+            if let Some(name) = names.get(kind as usize) {
                 *decoded.messages.entry(name).or_default() += 1;
             }
         }

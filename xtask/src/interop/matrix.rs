@@ -28,10 +28,14 @@ pub(super) enum Column {
     Bidirectional,
     /// GIOP 1.2 over UNIX sockets; connections over TCP are refused.
     Unix,
+    /// GIOP 1.2 over TLS, both sides showing certificates.
+    Tls,
+    /// GIOP 1.2, OxORB being built for a big-endian processor, which is emulated.
+    S390x,
 }
 
 impl Column {
-    pub(super) const ALL: [Self; 11] = [
+    pub(super) const ALL: [Self; 13] = [
         Self::Giop10,
         Self::Giop11,
         Self::Giop12,
@@ -43,6 +47,8 @@ impl Column {
         Self::Lanes,
         Self::Bidirectional,
         Self::Unix,
+        Self::Tls,
+        Self::S390x,
     ];
 
     pub(super) fn name(self) -> &'static str {
@@ -58,10 +64,12 @@ impl Column {
             Self::Lanes => "lanes",
             Self::Bidirectional => "bidirectional",
             Self::Unix => "unix",
+            Self::Tls => "tls",
+            Self::S390x => "s390x",
         }
     }
 
-    /// Only OxORB can be told byte order, fragment size, strategies and lanes, and needs to be told that ISO 8859-1 is its home.
+    /// Only OxORB can be told byte order, fragment size, strategies, lanes and processor, and needs to be told that ISO 8859-1 is its home.
     /// Between the others, callbacks over one connection are not our business.
     fn is_about_oxorb(self) -> bool {
         matches!(
@@ -73,6 +81,8 @@ impl Column {
                 | Self::Lanes
                 | Self::Bidirectional
                 | Self::Unix
+                | Self::Tls
+                | Self::S390x
         )
     }
 

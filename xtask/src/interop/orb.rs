@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use super::build::Programs;
+use super::build::{EMULATOR, Programs};
 use super::matrix::{Cell, Column};
 
 /// An ORB that takes part.
@@ -71,8 +71,12 @@ impl Orb {
                     Column::Unix => format!("/deny=all;uiop://{}", socket(port)),
                     _ => String::new(),
                 };
+                let protocol = match cell.column {
+                    Column::Tls => "iiops",
+                    _ => "iiop",
+                };
                 let mut args = strings([
-                    format!("-ORBListenEndpoints iiop://127.0.0.1:{port}{publish}{beside}"),
+                    format!("-ORBListenEndpoints {protocol}://127.0.0.1:{port}{publish}{beside}"),
                     format!("-ORBMaxGIOPVersion 1.{minor}"),
                     "-ORBRoundTripTimeout 10000".to_owned(),
                 ]);
@@ -102,13 +106,34 @@ impl Orb {
                         Side::Client => ["-ORBOfferBiDirectionalGIOP 1".to_owned()],
                         Side::Server => ["-ORBAcceptBiDirectionalGIOP 1".to_owned()],
                     })),
+                    Column::Tls => {
+                        let certificates = &programs.certificates;
+                        args.extend(strings([
+                            "-ORBSecureOnly yes".to_owned(),
+                            "-ORBTlsClients required".to_owned(),
+                        ]));
+                        args.extend(["-ORBTlsRoots".into(), certificates.join("ca.pem").into()]);
+                        args.push("-ORBTlsCertificate".into());
+                        args.push(certificates.join("server.pem").into());
+                    }
                     _ => {}
+                }
+                if cell.column == Column::S390x {
+                    let [emulator, before @ ..] = EMULATOR.map(OsString::from);
+                    let mut line = Vec::from(before);
+                    line.push(program(&programs.foreign, side));
+                    line.append(&mut args);
+                    return (emulator, line);
                 }
                 (program(&programs.oxorb, side), args)
             }
             Self::Omni => {
+                let scheme = match cell.column {
+                    Column::Tls => "ssl",
+                    _ => "tcp",
+                };
                 let mut args = strings([
-                    format!("-ORBendPoint giop:tcp:127.0.0.1:{port}"),
+                    format!("-ORBendPoint giop:{scheme}:127.0.0.1:{port}"),
                     format!("-ORBmaxGIOPVersion 1.{minor}"),
                     // The default, 2 MB, is less than the large checks send.
                     "-ORBgiopMaxMsgSize 33554432".to_owned(),
@@ -130,6 +155,19 @@ impl Orb {
                         "-ORBscanGranularity 1".to_owned(),
                         "-ORBinConScanPeriod 2".to_owned(),
                     ]));
+                }
+                if cell.column == Column::Tls {
+                    let certificates = &programs.certificates;
+                    args.extend(["-ORBsslCAFile".into(), certificates.join("ca.pem").into()]);
+                    args.extend([
+                        "-ORBsslKeyFile".into(),
+                        certificates.join("server.pem").into(),
+                    ]);
+                    // Has to be set, though the key is not encrypted.
+                    args.extend(strings(["-ORBsslKeyPassword none".to_owned()]));
+                    for rule in ["-ORBclientTransportRule", "-ORBserverTransportRule"] {
+                        args.extend([rule, "* ssl"].map(OsString::from));
+                    }
                 }
                 if cell.column == Column::Unix {
                     args.extend([
@@ -173,10 +211,17 @@ impl Orb {
                     "-XX:TieredStopAtLevel=1".into(),
                     "-Dfile.encoding=UTF-8".into(),
                     "-Djavax.rmi.CORBA.UtilClass=peers.RmiUtil".into(),
-                    format!("-DOAAddress=iiop://127.0.0.1:{port}").into(),
+                    format!(
+                        "-DOAAddress=iiop://127.0.0.1:{}",
+                        if cell.column == Column::Tls { 0 } else { port }
+                    )
+                    .into(),
                     format!("-Djacorb.giop_minor_version={minor}").into(),
                     format!("-Djacorb.native_char_codeset={charset}").into(),
                 ]);
+                if cell.column == Column::Tls {
+                    args.extend(jacorb_tls(&programs.certificates, port));
+                }
                 if cell.column == Column::Strategies {
                     args.push("-Djacorb.use_bom=on".into());
                 }
@@ -193,6 +238,32 @@ impl Orb {
             }
         }
     }
+}
+
+/// Properties of JacORB for TLS, with certificates on both sides and no plain port. Options are hexadecimal: 20, trust in the
+/// target; 60, in the client, too.
+fn jacorb_tls(certificates: &Path, port: u16) -> Vec<OsString> {
+    let factories = "org.jacorb.security.ssl.sun_jsse.SSL";
+    let mut all: Vec<OsString> = [
+        "-Djacorb.security.support_ssl=on".to_owned(),
+        format!("-Djacorb.ssl.socket_factory={factories}SocketFactory"),
+        format!("-Djacorb.ssl.server_socket_factory={factories}ServerSocketFactory"),
+        "-Djacorb.security.keystore_password=changeit".to_owned(),
+        "-Djacorb.security.jsse.trustees_from_ks=on".to_owned(),
+        "-Djacorb.security.ssl.server.supported_options=60".to_owned(),
+        "-Djacorb.security.ssl.server.required_options=60".to_owned(),
+        "-Djacorb.security.ssl.client.supported_options=60".to_owned(),
+        "-Djacorb.security.ssl.client.required_options=20".to_owned(),
+        "-Djacorb.security.ssl.corbaloc_ssliop.supported_options=60".to_owned(),
+        format!("-DOASSLPort={port}"),
+        "-DOAIAddr=127.0.0.1".to_owned(),
+    ]
+    .map(OsString::from)
+    .into();
+    let mut keys = OsString::from("-Djacorb.security.keystore=");
+    keys.push(certificates.join("server.jks"));
+    all.push(keys);
+    all
 }
 
 /// The UNIX socket of the program that listens on this port.

@@ -1,7 +1,8 @@
 //! Just enough of an IOR to write the same object as a corbaloc.
 
-/// `corbaloc:iiop:<version>@<host>:<port>/<key>` for the first IIOP profile.
-pub(super) fn corbaloc(ior: &str) -> Option<String> {
+/// `corbaloc:iiop:<version>@<host>:<port>/<key>` for the first IIOP profile; over TLS, `corbaloc:ssliop:` with the port of
+/// its TAG_SSL_SEC_TRANS.
+pub(super) fn corbaloc(ior: &str, over_tls: bool) -> Option<String> {
     let hex = ior.trim().strip_prefix("IOR:")?;
     let octets: Vec<u8> = (0..hex.len() / 2)
         .map(|i| u8::from_str_radix(hex.get(2 * i..2 * i + 2)?, 16).ok())
@@ -24,10 +25,30 @@ pub(super) fn corbaloc(ior: &str) -> Option<String> {
             .map(|octet| format!("%{octet:02x}"))
             .collect();
         let host = std::str::from_utf8(host).ok()?;
+        let (scheme, port) = match over_tls {
+            false => ("iiop", port),
+            true => ("ssliop", ssl_port(&mut profile)?),
+        };
+        let (major, minor) = (version[0], version[1]);
         return Some(format!(
-            "corbaloc:iiop:{}.{}@{host}:{port}/{key}",
-            version[0], version[1]
+            "corbaloc:{scheme}:{major}.{minor}@{host}:{port}/{key}"
         ));
+    }
+    None
+}
+
+/// TAG_SSL_SEC_TRANS.
+const SSL_SEC_TRANS: u32 = 20;
+
+/// The port in the component of TLS among those that follow.
+fn ssl_port(components: &mut Reader<'_>) -> Option<u16> {
+    for _ in 0..components.ulong()? {
+        let (tag, data) = (components.ulong()?, components.counted()?);
+        if tag == SSL_SEC_TRANS {
+            let mut data = Reader::encapsulation(data)?;
+            let (_supported, _required) = (data.ushort()?, data.ushort()?);
+            return data.ushort();
+        }
     }
     None
 }
@@ -89,10 +110,24 @@ mod tests {
         let ior = "IOR:0000000000000001000000000000000100000000\
                    00000012000102000000000268000af9000000026162";
         assert_eq!(
-            corbaloc(ior).as_deref(),
+            corbaloc(ior, false).as_deref(),
             Some("corbaloc:iiop:1.2@h:2809/%61%62")
         );
-        assert_eq!(corbaloc("IOR:00"), None);
-        assert_eq!(corbaloc("IOR:zz"), None);
+        assert_eq!(corbaloc(ior, true), None);
+        assert_eq!(corbaloc("IOR:00", false), None);
+        assert_eq!(corbaloc("IOR:zz", false), None);
+    }
+
+    #[test]
+    fn over_tls_the_port_is_that_of_the_component() {
+        // As above, but with port 0, and a component 20: options 0x66 twice, port 2810.
+        let ior = "IOR:0000000000000001000000000000000100000000\
+                   00000028000102000000000268000000000000026162\
+                   000000000001000000140000000800000066\
+                   00660afa";
+        assert_eq!(
+            corbaloc(ior, true).as_deref(),
+            Some("corbaloc:ssliop:1.2@h:2810/%61%62")
+        );
     }
 }

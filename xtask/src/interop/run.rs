@@ -197,15 +197,15 @@ fn pair(
 
 /// Whether a client that knows nothing of lanes connects to this port.
 fn leads_to(ior: &str, port: u16) -> bool {
-    corbaloc(ior).is_some_and(|url| url.contains(&format!(":{port}/")))
+    corbaloc(ior, false).is_some_and(|url| url.contains(&format!(":{port}/")))
 }
 
 fn client_args(cell: &Cell, ior: &str) -> Result<Vec<OsString>, String> {
     let skipped: Vec<&str> = checks::names()
         .filter(|name| checks::not_applicable(name, cell).is_some())
         .collect();
-    let corbaloc = corbaloc(ior)
-        .ok_or_else(|| format!("the server's reference has no IIOP profile: {ior}"))?;
+    let corbaloc = corbaloc(ior, cell.column == Column::Tls)
+        .ok_or_else(|| format!("the server's reference has no address for a URL: {ior}"))?;
     let mut args: Vec<OsString> = vec![
         "--ior".into(),
         ior.into(),

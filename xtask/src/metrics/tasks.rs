@@ -120,6 +120,7 @@ const PLACES: &[(&str, usize)] = &[
     ("sys/src/", TRANSPORT),
     ("transport/src/", TRANSPORT),
     ("uiop/src/", TRANSPORT),
+    ("datagram/src/", TRANSPORT),
     ("shm/src/", TRANSPORT),
 ];
 

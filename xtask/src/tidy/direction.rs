@@ -7,7 +7,9 @@
 //! OS side      sys -> rt -> transport -----+-> core -> poa -> orb -> cli
 //! no stubs     core -> dynamic -> orb;  idl and dynamic -> idltypes -> cli
 //! services     orb and idltypes -> ifr -> cli;  orb -> naming -> cli;  store -> ifr, naming;  orb -> otel
+//! streams      orb and datagram -> stream;  core and dynamic -> bridge -> cli
 //! events       dispatch -> delivery -> event, notify -> cli;  dynamic -> filter -> notify;  mcap -> cli
+//! scheduling   orb -> rtscheduling -> oxbench
 //! ```
 
 use std::path::Path;
@@ -23,7 +25,7 @@ struct Layer {
     why: &'static str,
 }
 
-const LAYERS: [Layer; 49] = [
+const LAYERS: [Layer; 58] = [
     Layer {
         package: "oxorb-lend",
         uses: &[],
@@ -85,6 +87,11 @@ const LAYERS: [Layer; 49] = [
         why: "a protocol is a transport, messages and a profile: what core joins, and no application uses",
     },
     Layer {
+        package: "oxorb-datagram",
+        uses: &["oxorb-object", "oxorb-sys", "oxorb-transport", "oxorb-core"],
+        why: "as oxorb-uiop",
+    },
+    Layer {
         package: "oxorb-shm",
         uses: &[
             "oxorb-lend",
@@ -95,6 +102,11 @@ const LAYERS: [Layer; 49] = [
             "oxorb-uiop",
         ],
         why: "as oxorb-uiop, at whose sockets both sides meet",
+    },
+    Layer {
+        package: "oxorb-tls",
+        uses: &["oxorb-object", "oxorb-sys", "oxorb-transport", "oxorb-core"],
+        why: "as oxorb-uiop",
     },
     Layer {
         package: "oxorb-poa",
@@ -152,8 +164,10 @@ const LAYERS: [Layer; 49] = [
             "oxorb-sched",
             "oxorb-dispatch",
             "oxorb-lite",
+            "oxorb-datagram",
             "oxorb-uiop",
             "oxorb-shm",
+            "oxorb-tls",
         ],
         why: "the facade shows the run-time crates and no compiler",
     },
@@ -248,6 +262,11 @@ const LAYERS: [Layer; 49] = [
         why: "a service is an application",
     },
     Layer {
+        package: "oxorb-rtscheduling",
+        uses: &["oxorb", "oxorb-scheduler"],
+        why: "a scheduler is part of an application; its tests ask the scheduling service",
+    },
+    Layer {
         package: "oxorb-otel",
         uses: &["oxorb"],
         why: "interceptors are part of an application",
@@ -256,6 +275,7 @@ const LAYERS: [Layer; 49] = [
         package: "oxorb-cli",
         uses: &[
             "oxorb",
+            "oxorb-bridge",
             "oxorb-deploy",
             "oxorb-dynamic",
             "oxorb-event",
@@ -270,8 +290,9 @@ const LAYERS: [Layer; 49] = [
             "oxorb-sched",
             "oxorb-scheduler",
             "oxorb-store",
+            "oxorb-sys",
         ],
-        why: "the command is a user of the facade, as an application is; its demo runs an example's components",
+        why: "the command is a user of the facade, as an application is; its demo runs an example's components, its doctor asks the kernel",
     },
     Layer {
         package: "oxorb-testkit",
@@ -293,6 +314,7 @@ const LAYERS: [Layer; 49] = [
     Layer {
         package: "oxorb-growth",
         uses: &[
+            "oxorb-datagram",
             "oxorb-cdr",
             "oxorb-dynamic",
             "oxorb-filter",
@@ -308,12 +330,18 @@ const LAYERS: [Layer; 49] = [
         why: "processes that are killed are applications",
     },
     Layer {
+        package: "oxorb-tls-tests",
+        uses: &["oxorb", "oxorb-testkit"],
+        why: "whole ORBs over TLS are applications that ask for it",
+    },
+    Layer {
         package: "oxbench",
         uses: &[
             "oxorb",
             "oxorb-deploy",
             "oxorb-event",
             "oxorb-naming",
+            "oxorb-rtscheduling",
             "oxorb-sched",
             "oxorb-sys",
             "oxorb-testkit",
@@ -337,8 +365,8 @@ const LAYERS: [Layer; 49] = [
     },
     Layer {
         package: "oxorb-deployment-tests",
-        uses: &["oxorb", "oxorb-deploy"],
-        why: "an artifact is an application; its tests read plans",
+        uses: &["oxorb", "oxorb-deploy", "oxorb-naming"],
+        why: "an artifact is an application; its tests read plans and names",
     },
     Layer {
         package: "oxorb-idl-corpus",
@@ -351,9 +379,40 @@ const LAYERS: [Layer; 49] = [
         why: "generated code names only oxorb::__gen; the client of name servers is the service's",
     },
     Layer {
+        package: "oxorb-bridge",
+        uses: &[
+            "oxorb",
+            "oxorb-cdr",
+            "oxorb-core",
+            "oxorb-dynamic",
+            "oxorb-object",
+        ],
+        why: "a bridge is a servant that passes octets on; it opens no connection and reads no message by itself",
+    },
+    Layer {
+        package: "oxorb-bridge-tests",
+        uses: &["oxorb", "oxorb-bridge", "oxorb-idl", "oxorb-idltypes"],
+        why: "generated code names only oxorb::__gen; the bridge stands beside it",
+    },
+    Layer {
+        package: "oxorb-stream",
+        uses: &["oxorb", "oxorb-datagram"],
+        why: "streams use what any application could, and the window of numbers that datagrams have",
+    },
+    Layer {
+        package: "oxorb-example-video",
+        uses: &["oxorb", "oxorb-stream"],
+        why: "an example is an application",
+    },
+    Layer {
         package: "oxorb-example-protocol-from-scratch",
         uses: &["oxorb", "oxorb-cdr", "oxorb-giop", "oxorb-object"],
         why: "a messaging is written with the crates of messages; the rest of the example is an application",
+    },
+    Layer {
+        package: "oxorb-example-microcontroller",
+        uses: &["oxorb", "oxorb-cdr", "oxorb-giop", "oxorb-object"],
+        why: "where there is no operating system there is no ORB, but there are messages",
     },
     Layer {
         package: EXAMPLE,

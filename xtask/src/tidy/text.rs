@@ -26,6 +26,10 @@ pub(super) fn check(file: &str, text: &str) -> Vec<Finding> {
         findings.extend(length(file, text));
         findings.extend(unfinished(file, text));
     }
+    let is_page = file.ends_with(".md") && file != "CONTRIBUTING.md";
+    if (rust && file.starts_with("crates/") && !is_test(file)) || is_page {
+        findings.extend(outside_ids(file, text));
+    }
     if [
         "crates/cdr/src/",
         "crates/object/src/",
@@ -114,6 +118,32 @@ fn unfinished(file: &str, text: &str) -> Vec<Finding> {
         })
     })
     .map(|line| Finding::error(file, line, "unfinished work"))
+    .collect()
+}
+
+/// Ids of lists that a reader of the documentation does not have: `A6.3`, `D-7`.
+fn outside_ids(file: &str, text: &str) -> Vec<Finding> {
+    let is_page = file.ends_with(".md");
+    let is_id = |word: &str| {
+        let Some(number) = word.strip_prefix(['A', 'B', 'D']) else {
+            return false;
+        };
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        match (number.strip_prefix('-'), number.split_once('.')) {
+            (Some(number), _) => is_number(number),
+            (None, Some((chapter, number))) => is_number(chapter) && is_number(number),
+            (None, None) => false,
+        }
+    };
+    lines_where(text, |line| {
+        let line = line.trim_start();
+        let documents = line.starts_with("///") || line.starts_with("//!");
+        (documents || is_page)
+            && line
+                .split(|c: char| !(c.is_alphanumeric() || c == '.' || c == '-'))
+                .any(|word| is_id(word.trim_end_matches('.')))
+    })
+    .map(|line| Finding::error(file, line, "documentation names an id of a list outside"))
     .collect()
 }
 
@@ -265,6 +295,17 @@ mod tests {
             );
         }
         assert_eq!(broken("a.rs", "// not todo!()\nmy_dbg!(1);\n"), []);
+    }
+
+    #[test]
+    fn documentation_stands_without_lists_from_outside() {
+        for text in ["//! One probe (A6.3).\n", "    /// As D-7 asks\n"] {
+            assert_eq!(broken("crates/poa/src/a.rs", text).len(), 1, "{text}");
+            assert_eq!(broken("crates/poa/tests/a.rs", text), []);
+        }
+        assert_eq!(broken("docs/a.md", "One probe (A6.3).\n").len(), 1);
+        let fine = "/// Paper 3, B.3, in A4\n// kept for A6.3\n";
+        assert_eq!(broken("crates/poa/src/a.rs", fine), []);
     }
 
     #[test]

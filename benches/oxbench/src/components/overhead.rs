@@ -263,7 +263,7 @@ impl fmt::Display for Row {
             } = side.calls;
             write!(f, "  {place:7}{octets:>5}  {name:10}")?;
             for time in [p50, p99, p999, max] {
-                write!(f, "{:>10.3}", us(time as f64))?;
+                write!(f, "{:>12.3}", us(time as f64))?;
             }
             write!(f, "{:>10.3}{:>10.3}", us(mean), us(jitter))?;
             writeln!(f, "{:>8.2}", side.allocations)?;

@@ -54,7 +54,7 @@ impl fmt::Display for Report {
         if !self.overhead.is_empty() {
             writeln!(
                 f,
-                "\ncalls from receptacle to facet beside calls of a plain object, microseconds\n  {:7}{:>5}  {:10}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}{:>8}",
+                "\ncalls from receptacle to facet beside calls of a plain object, microseconds\n  {:7}{:>5}  {:10}{:>12}{:>12}{:>12}{:>12}{:>10}{:>10}{:>8}",
                 "", "octets", "", "p50", "p99", "p99.9", "max", "mean", "std dev", "allocs"
             )?;
         }

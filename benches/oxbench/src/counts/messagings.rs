@@ -136,6 +136,7 @@ mod tests {
                 allocations: Some(0.0),
                 system_calls: None,
                 instructions: Some(instructions),
+                virtual_calls: None,
             },
             server: Side {
                 instructions: Some(1000.0),

@@ -92,7 +92,7 @@ pub(super) fn count() -> Result<Scale> {
         let args = ["collocated".to_owned(), name(&way)];
         Ok(Call {
             way,
-            instructions: difference(&args)?,
+            instructions: difference(&args, MANY)?,
         })
     });
     Ok(Scale {
@@ -107,21 +107,27 @@ fn name(value: &impl ValueEnum) -> String {
     value.get_name().to_owned()
 }
 
-/// Objects from which on setting them up takes so long that what else runs meanwhile shows in one difference.
+/// Objects from which on setting them up takes so many instructions that what varies in them shows in one difference.
 const LARGE: usize = 10_000;
+
+/// Requests among so many objects: what varies is divided by them.
+const VERY_MANY: u32 = 41_000;
 
 /// Instructions of one request among `many`: of a large number of objects, the median of three counts.
 fn steady(args: &[String], many: usize) -> Result<f64> {
-    let times = if many < LARGE { 1 } else { 3 };
+    let (times, last) = match many < LARGE {
+        true => (1, MANY),
+        false => (3, VERY_MANY),
+    };
     let mut counted: Vec<f64> = (0..times)
-        .map(|_| difference(args))
+        .map(|_| difference(args, last))
         .collect::<Result<_>>()?;
     counted.sort_by(f64::total_cmp);
     Ok(counted[times / 2])
 }
 
-/// Instructions of one request or call of a side of this program, which is told how many last.
-fn difference(args: &[String]) -> Result<f64> {
+/// Instructions of one request or call of a side of this program, which is told how many last: of `last` and of [`FEW`].
+fn difference(args: &[String], last: u32) -> Result<f64> {
     let count = |times: u32| -> Result<u64> {
         let log = Log::new(&format!("{}-{times}", args.join("-")));
         let mut command = Command::new(std::env::current_exe()?);
@@ -135,11 +141,11 @@ fn difference(args: &[String]) -> Result<f64> {
     };
     let (few, many) = thread::scope(|scope| {
         let few = scope.spawn(|| count(FEW));
-        let many = count(MANY);
+        let many = count(last);
         (few.join().expect("it does not panic"), many)
     });
     let difference = many?.saturating_sub(few?) as f64;
-    Ok(difference / f64::from(MANY - FEW))
+    Ok(difference / f64::from(last - FEW))
 }
 
 impl Scale {

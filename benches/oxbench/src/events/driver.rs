@@ -109,11 +109,10 @@ pub(crate) fn relay(octets: usize) -> Result {
     let address = listener.local_addr()?;
     std::thread::spawn(move || {
         let mut buffer = vec![0; octets];
-        let Ok((mut stream, _)) = listener.accept() else {
-            return;
-        };
-        let _ = stream.set_nodelay(true);
-        while stream.read_exact(&mut buffer).is_ok() && stream.write_all(&buffer).is_ok() {}
+        while let Ok((mut stream, _)) = listener.accept() {
+            let _ = stream.set_nodelay(true);
+            while stream.read_exact(&mut buffer).is_ok() && stream.write_all(&buffer).is_ok() {}
+        }
     });
     session::announce(&address.to_string())
 }
@@ -131,6 +130,26 @@ pub(crate) fn drive_relay(address: &str) -> Result {
             run.take(&buffer);
             Ok(())
         })?;
+        Ok(run.answer(took))
+    })
+}
+
+/// Does the same with a thread that receives, which is what takes the time where a consumer is no part of its supplier's call.
+pub(crate) fn drive_relay_apart(address: &str) -> Result {
+    listen(|task| {
+        let mut stream = TcpStream::connect(address)?;
+        stream.set_nodelay(true)?;
+        let (mut reading, mut buffer) = (stream.try_clone()?, vec![0; task.size as usize]);
+        let run = Arc::new(Run::new(task));
+        let seen = Arc::clone(&run);
+        let receiving = std::thread::spawn(move || {
+            while reading.read_exact(&mut buffer).is_ok() {
+                seen.take(&buffer);
+            }
+        });
+        let took = run.push_all(task, |event| Ok(stream.write_all(&event.data.payload)?))?;
+        stream.shutdown(std::net::Shutdown::Both)?;
+        let _ = receiving.join();
         Ok(run.answer(took))
     })
 }

@@ -67,6 +67,8 @@ pub(crate) struct Options {
 pub(crate) enum Contender {
     /// Octets over TCP to a process that sends them back: two hops without any ORB
     Raw,
+    /// The same, received by a thread of its own that tells the one which sends
+    RawApart,
     /// omniEvents and a client of omniORB, with the shortest cycle of its channel
     #[value(name = "omnievents")]
     #[serde(rename = "omnievents")]
@@ -153,7 +155,7 @@ impl Load {
     /// Whether a contender can have it.
     fn suits(&self, contender: Contender) -> bool {
         match contender {
-            Contender::Raw => {
+            Contender::Raw | Contender::RawApart => {
                 *self
                     == Load {
                         size: self.size,
@@ -247,6 +249,7 @@ impl Programs {
     fn of(contender: Contender) -> Result<Programs> {
         Ok(match contender {
             Contender::Raw
+            | Contender::RawApart
             | Contender::OxOrb
             | Contender::OxOrbUnix
             | Contender::OxOrbShm
@@ -306,20 +309,22 @@ impl Ready {
             }
             Programs::Own => {
                 let (server, driver) = match self.contender {
-                    Contender::Raw => ("event-relay", "event-raw"),
+                    Contender::Raw | Contender::RawApart => ("event-relay", "event-raw"),
                     _ => ("event-channel", "event-driver"),
                 };
                 let endpoint = || self.contender.endpoint().replace("FILE", &folder.file());
                 let mut command = own_side(server)?;
                 command.arg(match self.contender {
-                    Contender::Raw => load.size.to_string(),
+                    Contender::Raw | Contender::RawApart => load.size.to_string(),
                     _ => endpoint(),
                 });
                 let mut channel = start(command)?;
                 let mut command = own_side(driver)?;
                 command.arg(channel.hear()?);
-                if self.contender != Contender::Raw {
-                    command.arg(endpoint());
+                match self.contender {
+                    Contender::Raw => {}
+                    Contender::RawApart => drop(command.arg("--apart")),
+                    _ => drop(command.arg(endpoint())),
                 }
                 (None, Some(channel), command)
             }

@@ -95,8 +95,9 @@ fn draw_panel<'a>(
     legend(&mut chart, SeriesLabelPosition::UpperLeft)
 }
 
-const COLORS: [(Contender, RGBColor); 10] = [
+const COLORS: [(Contender, RGBColor); 11] = [
     (Contender::Raw, RGBColor(120, 120, 120)),
+    (Contender::RawApart, RGBColor(180, 180, 180)),
     (Contender::OmniEvents, RGBColor(31, 119, 180)),
     (Contender::OxOrb, RGBColor(214, 69, 29)),
     (Contender::OxOrbUnix, RGBColor(255, 127, 14)),

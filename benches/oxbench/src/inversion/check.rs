@@ -112,7 +112,21 @@ pub(super) fn verdicts(report: &Report) -> Verdicts {
             10.0,
         ),
     ];
-    Verdicts::new(of_lanes.into_iter().chain(urgent))
+    let bounds = || report.bounds.iter();
+    let beyond = bounds().map(|bound| bound.beyond as f64).sum();
+    let of_bounds = [
+        at_most(
+            "lanes: high calls beyond the bound that was proved",
+            bounds().next().map(|_| Ratio::exactly(beyond)),
+            0.0,
+        ),
+        at_most(
+            "lanes: that bound by the longest call, largest",
+            worst(bounds().map(|bound| Ratio::exactly(bound.slack()))),
+            TIGHT,
+        ),
+    ];
+    Verdicts::new(of_lanes.into_iter().chain(urgent).chain(of_bounds))
 }
 
 /// Most times as long as the floor that an urgent call may take; over UNIX sockets less.
@@ -123,6 +137,9 @@ const FLOOR_UNIX: f64 = 1.1;
 /// less.
 const GROWTH: f64 = 1.5;
 const GROWTH_SHARED: f64 = 1.1;
+
+/// Most times the longest call that a proved bound may be.
+const TIGHT: f64 = 3.0;
 
 fn growth(line: &[&Point], of: Quantile) -> Option<Ratio> {
     Some(of.ratio(line.last()?, line.first()?))

@@ -4,6 +4,7 @@
 //! others call back to back and keep their servant busy for 200 us of each call. `--over unix` and `--over shm` do it over UNIX sockets and
 //! shared memory (E4).
 
+mod bound;
 mod check;
 mod plot;
 mod report;
@@ -173,7 +174,7 @@ fn measure(options: &Options) -> Result<Report> {
             }
         }
     }
-    Ok(Report {
+    let mut report = Report {
         machine: Machine::this(),
         placement: options.pair.cpus.to_string(),
         over: options.over,
@@ -184,7 +185,10 @@ fn measure(options: &Options) -> Result<Report> {
         low_hz: options.low_hz,
         work: options.work,
         points,
-    })
+        bounds: Vec::new(),
+    };
+    report.bounds = bound::bounds(&report)?;
+    Ok(report)
 }
 
 impl Options {

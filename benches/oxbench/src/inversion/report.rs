@@ -6,6 +6,7 @@ use clap::ValueEnum;
 use serde::Serialize;
 
 use super::Over;
+use super::bound::Bound;
 use crate::load::{Architecture, KeptOut, Samples, Spread};
 use crate::machine::Machine;
 
@@ -34,6 +35,8 @@ pub(super) struct Report {
     /// Microseconds of CPU time for each low call of the saturated version.
     pub(super) work: u32,
     pub(super) points: Vec<Point>,
+    /// Bounds of the points with lanes.
+    pub(super) bounds: Vec<Bound>,
 }
 
 /// One architecture with one number of low-priority clients.
@@ -134,6 +137,16 @@ impl fmt::Display for Report {
                 writeln!(f, "  {point}")?;
             }
         }
+        if !self.bounds.is_empty() {
+            writeln!(
+                f,
+                "\nlanes: bounds of high by the analysis of admission\n  {:>4} {:10}{:>12}{:>12}{:>10}{:>10}{:>10}",
+                "low", "", "bound", "max", "by max", "calls", "beyond"
+            )?;
+        }
+        for bound in &self.bounds {
+            writeln!(f, "  {bound}")?;
+        }
         Ok(())
     }
 }
@@ -156,6 +169,22 @@ impl fmt::Display for Point {
             write!(f, "{:>10}", microseconds(time as f64))?;
         }
         write!(f, "{:>10}", low.calls)
+    }
+}
+
+impl fmt::Display for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{:>4} {:10}{:>12}{:>12}{:>10.2}{:>10}{:>10}",
+            self.lows,
+            self.version.to_string(),
+            microseconds(self.bound_ns as f64),
+            microseconds(self.max_ns as f64),
+            self.slack(),
+            self.calls,
+            self.beyond
+        )
     }
 }
 

@@ -12,6 +12,7 @@ use super::cube::{Cube, Operation};
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Transport {
     Tcp,
+    Tls,
     Unix,
     /// Shared memory, whose threads sleep at once.
     Shared,
@@ -101,6 +102,12 @@ pub(crate) const MATRIX: &[Protocol] = &[
         Maker::GiopLiteRt,
         Transport::Tcp,
         "giop-lite-rt+tcp://127.0.0.1:0",
+    ),
+    row(
+        "giop-tls",
+        Maker::Giop,
+        Transport::Tls,
+        "iiops://127.0.0.1:0",
     ),
     row("raw-unix", Maker::Raw, Transport::Unix, FILE),
     row(
@@ -346,6 +353,7 @@ impl fmt::Display for Transport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Transport::Tcp => "TCP",
+            Transport::Tls => "TLS",
             Transport::Unix => "UNIX sockets",
             Transport::Shared => "shared memory",
             Transport::Spinning => "shared memory, spinning",
@@ -373,7 +381,14 @@ mod tests {
             assert_eq!(found.name, row.name, "{row} is there twice");
             assert_eq!(&MATRIX[at], found);
             assert_eq!(named(row.name), Ok(row));
-            let file = !matches!(row.transport, Transport::Tcp | Transport::Memory);
+            let file = matches!(
+                row.transport,
+                Transport::Unix
+                    | Transport::Shared
+                    | Transport::Spinning
+                    | Transport::Brief
+                    | Transport::Rings
+            );
             assert_eq!(row.endpoint.contains(FILE), file, "{row}");
         }
         assert!(named("iiop").is_err());

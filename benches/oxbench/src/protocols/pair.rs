@@ -125,13 +125,46 @@ impl Contender {
             return Ok(Pair { client, server });
         }
         let mut command = self.server(&endpoint)?;
+        self.certify(&mut command, folder)?;
         let mut server = Process::start(name("server"), placement, Role::Server, &mut command)?;
         let reference = server.hear()?;
         let mut command = self.client(&reference)?;
+        self.certify(&mut command, folder)?;
         let mut client = Process::start(name("client"), placement, Role::Client, &mut command)?;
         client.expect("ready")?;
         let server = Some(server);
         Ok(Pair { client, server })
+    }
+
+    /// Tells a side over TLS of the certificates of this run, which are made when the first one starts.
+    #[cfg(feature = "tls")]
+    fn certify(&self, command: &mut Command, folder: &Folder) -> Result {
+        if self.protocol.transport != Transport::Tls {
+            return Ok(());
+        }
+        let roots = folder.path().join("ca.pem");
+        if !roots.exists() {
+            let made = oxorb::tls::make(&oxorb::tls::Wanted {
+                hosts: vec!["127.0.0.1".to_owned()],
+                clients: Vec::new(),
+                days: 2,
+            })?;
+            for one in made {
+                std::fs::write(folder.path().join(one.name), one.content)?;
+            }
+        }
+        command.env("OXORB_TLSROOTS", roots);
+        command.env("OXORB_TLSCERTIFICATE", folder.path().join("server.pem"));
+        Ok(())
+    }
+
+    /// Refuses TLS, which this build has not.
+    #[cfg(not(feature = "tls"))]
+    fn certify(&self, _: &mut Command, _: &Folder) -> Result {
+        match self.protocol.transport {
+            Transport::Tls => Err("oxbench was built without its feature `tls`".into()),
+            _ => Ok(()),
+        }
     }
 
     /// Returns the word by which a side that is no ORB is told how to wait in shared memory.

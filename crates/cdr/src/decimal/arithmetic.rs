@@ -69,7 +69,7 @@ const BASE: u64 = 10u64.pow(16);
 struct Wide([u64; LIMBS]);
 
 impl From<u128> for Wide {
-    /// Of less than 10^32.
+    /// Converts a number less than 10^32.
     fn from(number: u128) -> Self {
         let base = u128::from(BASE);
         Self([0, 0, (number / base) as u64, (number % base) as u64])
@@ -84,7 +84,7 @@ impl Wide {
         Self::product(magnitude, factor)
     }
 
-    /// Of two numbers less than 10^32.
+    /// Multiplies two numbers less than 10^32.
     fn product(left: u128, right: u128) -> Self {
         let (left, right) = (Self::from(left).0, Self::from(right).0);
         let (low, high) = (LIMBS - 1, LIMBS - 2);
@@ -113,7 +113,7 @@ impl Wide {
         self
     }
 
-    /// Without a smaller one.
+    /// Subtracts a smaller number.
     fn minus(mut self, other: &Self) -> Self {
         let mut borrow = 0;
         for (limb, other) in self.0.iter_mut().zip(other.0).rev() {

@@ -1,5 +1,6 @@
 //! IDL `fixed`: decimal numbers of up to 31 digits.
 
+use crate::prelude::*;
 mod arithmetic;
 mod bcd;
 mod fixed_point;
@@ -44,7 +45,7 @@ pub struct Decimal {
 /// Why something is not a [`Decimal`].
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum DecimalError {
-    /// It has more digits than its type, or than any `fixed`.
+    /// The number has more digits than its type, or than any `fixed`.
     Overflow,
     /// Digits would be lost: more after the decimal point than the type has.
     Inexact,
@@ -55,7 +56,7 @@ pub enum DecimalError {
 }
 
 impl Decimal {
-    /// Nothing.
+    /// Zero.
     pub const ZERO: Self = Self {
         unscaled: 0,
         scale: 0,
@@ -108,7 +109,8 @@ impl Decimal {
         }
     }
 
-    /// With so many digits after the decimal point, rounded: a half goes away from zero, as IDL says.
+    /// Rounds the number to so many digits after the decimal point: a half goes away from zero, as
+    /// IDL says.
     pub fn rounded(self, scale: u8) -> Result<Self, DecimalError> {
         match self.scale.checked_sub(scale) {
             None | Some(0) => self.rescaled(scale),
@@ -121,7 +123,7 @@ impl Decimal {
         }
     }
 
-    /// With so many digits after the decimal point; those beyond are dropped.
+    /// Drops the digits beyond so many after the decimal point.
     pub fn truncated(self, scale: u8) -> Result<Self, DecimalError> {
         match self.scale.checked_sub(scale) {
             None | Some(0) => self.rescaled(scale),
@@ -132,7 +134,7 @@ impl Decimal {
         }
     }
 
-    /// The same number with so many digits after the decimal point, if it is one.
+    /// Returns the number with so many digits after the decimal point, if none is lost.
     pub fn rescaled(self, scale: u8) -> Result<Self, DecimalError> {
         let unscaled = match scale.checked_sub(self.scale) {
             Some(added) => {
@@ -148,7 +150,7 @@ impl Decimal {
         Self::new(unscaled, scale).ok_or(DecimalError::Overflow)
     }
 
-    /// As a value of `fixed<digits, scale>`, if it is one.
+    /// Returns the number as a value of `fixed<digits, scale>`, if it is one.
     pub fn fit(self, digits: u16, scale: u8) -> Result<Self, DecimalError> {
         let fitted = self.rescaled(scale)?;
         let room = power_of_ten(digits.min(MAX_DIGITS as u16) as u8);
@@ -159,7 +161,7 @@ impl Decimal {
         }
     }
 
-    /// The same number without zeros at the end of its fraction.
+    /// Returns the number without zeros at the end of its fraction.
     #[must_use]
     pub fn normalized(self) -> Self {
         let Self {

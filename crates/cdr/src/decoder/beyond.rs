@@ -1,8 +1,10 @@
-//! What does not fit into the octets at hand: in the next chunk of a value, or in the next piece of the message.
+//! Reading beyond the octets at hand: in the next chunk of a value, or in the next piece of the
+//! message.
 
 use super::Decoder;
 use crate::Result;
 use crate::pieces::Pieces;
+use crate::prelude::*;
 use crate::value::Incoming;
 
 /// State of a decoder whose next item does not fit into the octets that are left.

@@ -3,6 +3,7 @@
 use super::Decoder;
 use crate::fixed::take_all;
 use crate::interpreted::{FixedSlot, Grow};
+use crate::prelude::*;
 use crate::primitive::{POSITIONS, aligned};
 use crate::{ErrorKind, Fixed, FixedReader, Layout, Result};
 
@@ -75,7 +76,8 @@ impl<'de> Decoder<'de> {
         Some(items)
     }
 
-    /// The same for values that are not all there, continue in the next chunk, or are wrong.
+    /// Reads values of fixed layout that are not all there, continue in the next chunk, or are
+    /// wrong.
     #[cold]
     #[inline(never)]
     fn fixed_one_by_one<T: Fixed>(&mut self, n: usize, items: &mut Option<Vec<T>>) -> Result<()> {
@@ -127,7 +129,7 @@ impl<'de> Decoder<'de> {
         }
     }
 
-    /// For a value of fixed layout, whose octets are counted as read.
+    /// Returns a reader of a value of fixed layout, whose octets are counted as read.
     ///
     /// It may stand at the start of the next chunk. One that a chunk ends within is refused: its members are read at
     /// offsets that are known beforehand.

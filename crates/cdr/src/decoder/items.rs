@@ -1,6 +1,6 @@
 //! Numbers, lengths, and blocks of numbers, where they lie.
 
-use std::borrow::Cow;
+use alloc::borrow::Cow;
 
 use super::Decoder;
 use crate::primitive::{POSITIONS, Primitive, aligned, padding};

@@ -1,5 +1,6 @@
 //! Reading CDR from a message.
 
+use crate::prelude::*;
 mod beyond;
 mod charge;
 mod fixed;
@@ -7,8 +8,8 @@ mod items;
 mod lent;
 mod reuse;
 
+use alloc::sync::Arc;
 use core::any::Any;
-use std::sync::Arc;
 
 pub(crate) use beyond::Here;
 
@@ -40,7 +41,7 @@ pub struct Decoder<'de> {
     /// Starts at the alignment origin. Ends with the chunk, inside the state of a value that comes in chunks, and with the
     /// piece, of a message that came in pieces.
     octets: &'de [u8],
-    /// Where reading goes on, from the alignment origin.
+    /// Position of the next octet, from the alignment origin.
     at: usize,
     /// Octets of the message before the alignment origin.
     base: usize,
@@ -56,7 +57,7 @@ pub struct Decoder<'de> {
     registry: Option<&'de ValueRegistry>,
     /// Octets of the message that lie elsewhere; none in most messages.
     gap: Option<&'de Gap>,
-    /// What was read of values; nothing in most messages.
+    /// Values that were read; `None` in most messages.
     pub(crate) values: Option<Box<Incoming<'de>>>,
 }
 
@@ -137,13 +138,13 @@ impl<'de> Decoder<'de> {
         self
     }
 
-    /// What [`with_scope`](Self::with_scope) was given, if it is a `T`.
+    /// Returns the scope that [`with_scope`](Self::with_scope) was given, if it is a `T`.
     #[inline]
     pub fn scope<T: 'static>(&self) -> Option<&'de T> {
         (self.scope? as &dyn Any).downcast_ref()
     }
 
-    /// What [`with_scope`](Self::with_scope) was given, to outlive the message.
+    /// Returns the scope that [`with_scope`](Self::with_scope) was given, to outlive the message.
     pub(crate) fn kept_scope(&self) -> Option<Arc<dyn Scope>> {
         self.scope.map(Scope::keep)
     }
@@ -156,7 +157,8 @@ impl<'de> Decoder<'de> {
         self
     }
 
-    /// What [`with_values`](Self::with_values) was given, else what the scope knows.
+    /// Returns the registry that [`with_values`](Self::with_values) was given, else that of the
+    /// scope.
     #[inline]
     pub fn registry(&self) -> Option<&'de ValueRegistry> {
         self.registry.or_else(|| self.scope?.values())
@@ -278,7 +280,7 @@ impl<'de> Decoder<'de> {
         self.limits
     }
 
-    /// Where in the message an item of this alignment will start.
+    /// Returns the position in the message at which an item of this alignment will start.
     #[inline]
     pub(crate) fn start(&self, align: usize) -> usize {
         self.position() + padding(self.at, align)

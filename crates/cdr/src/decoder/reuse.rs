@@ -1,6 +1,7 @@
 //! Sequences that are read into memory of earlier ones.
 
 use super::Decoder;
+use crate::prelude::*;
 use crate::{Decode, Result};
 
 impl<'de> Decoder<'de> {

@@ -1,4 +1,5 @@
 use super::{Dynamic, DynamicError, RawReference, Reason};
+use crate::prelude::*;
 use crate::{Any, Decimal, LongDouble, TypeCode, Wchar, Wstring};
 
 macro_rules! convert {

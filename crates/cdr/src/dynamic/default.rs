@@ -1,5 +1,6 @@
 use super::read::{discriminant, enumerator};
 use super::{Dynamic, DynamicError, Field, RawReference, Reason, Selected};
+use crate::prelude::*;
 use crate::{
     Any, Decimal, Error, ErrorKind, Label, LongDouble, Result, Shape, TcKind, TypeCode, TypeRef,
 };
@@ -24,7 +25,7 @@ impl Dynamic {
 const NOT_A_TYPE: Error = ErrorKind::BadTypeCode.at(0);
 
 struct Defaults {
-    /// How many more parts there may be.
+    /// Number of further parts that there may be.
     left: usize,
     levels: u16,
 }

@@ -1,3 +1,4 @@
+use crate::prelude::*;
 use core::fmt;
 
 use crate::{Error, ErrorKind, Printable, TypeRef};
@@ -7,21 +8,21 @@ use crate::{Error, ErrorKind, Printable, TypeRef};
 pub struct DynamicError {
     /// The way to the part, as in `points[3].x`; empty for the whole value.
     pub path: String,
-    /// What is wrong with it.
+    /// Mistake in the part.
     pub reason: Reason,
 }
 
-/// What is wrong with a part of a value.
+/// Mistake in a part of a value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Reason {
-    /// It cannot become octets, or octets cannot become it.
+    /// The part cannot become octets, or octets cannot become the part.
     Cdr(Error),
-    /// It is not of its type.
+    /// The part is not of its type.
     Expected {
         /// The type, as in IDL.
         expected: String,
-        /// What is there.
+        /// Kind of the value that was found.
         found: &'static str,
     },
     /// A struct lacks this member.
@@ -42,9 +43,9 @@ pub enum Reason {
         /// The member there is, if any is.
         found: Option<String>,
     },
-    /// There is no earlier value with the key of an indirection.
+    /// An indirection has a key that no earlier value has.
     NoSuchValue,
-    /// It would become larger than anybody could want.
+    /// The value would become larger than anybody could want.
     TooLarge,
 }
 
@@ -57,7 +58,7 @@ impl DynamicError {
         .into()
     }
 
-    /// The same error, seen from what the part is a member of.
+    /// Returns the error as seen from the value of which the part is a member.
     #[cold]
     pub(crate) fn in_member(mut self, name: &str) -> Self {
         let dot = if self.path.is_empty() || self.path.starts_with('[') {
@@ -69,7 +70,7 @@ impl DynamicError {
         self
     }
 
-    /// The same error, seen from what the part is an element of.
+    /// Returns the error as seen from the value of which the part is an element.
     #[cold]
     pub(crate) fn in_element(mut self, at: usize) -> Self {
         let dot = if self.path.is_empty() || self.path.starts_with('[') {
@@ -81,7 +82,7 @@ impl DynamicError {
         self
     }
 
-    /// As an error of the codec, which knows no paths.
+    /// Returns the error of the codec, which knows no paths.
     pub fn to_cdr(&self, at: usize) -> Error {
         match self.reason {
             Reason::Cdr(error) => error,

@@ -1,5 +1,6 @@
 //! Values whose types are known only at run time.
 
+use crate::prelude::*;
 mod convert;
 mod default;
 mod error;
@@ -10,7 +11,7 @@ mod skip;
 mod value;
 mod write;
 
-use std::sync::Arc;
+use alloc::sync::Arc;
 
 use crate::{Any, Decimal, LongDouble, TypeCode, ValueKey};
 
@@ -77,9 +78,9 @@ pub enum Dynamic {
     Union(Box<Selected>),
     /// An enumerator.
     Enum {
-        /// Its name; empty if the type code is compact.
+        /// Name of the enumerator; empty if the type code is compact.
         name: Arc<str>,
-        /// Its number, counted from zero.
+        /// Number of the enumerator, counted from zero.
         ordinal: u32,
     },
     /// `string`, bounded or not.
@@ -111,7 +112,7 @@ pub enum Dynamic {
 /// A member of a struct, exception or union with its name.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Field {
-    /// As in IDL; empty if the type code is compact.
+    /// Name as in IDL; empty if the type code is compact.
     pub name: Arc<str>,
     /// The value.
     pub value: Dynamic,
@@ -164,7 +165,8 @@ impl Dynamic {
         }
     }
 
-    /// As a discriminant: a boolean is 0 or 1, a character its code point, an enumerator its ordinal.
+    /// Returns the value as a discriminant: a boolean is 0 or 1, a character its code point, an
+    /// enumerator its ordinal.
     pub fn label(&self) -> Option<i128> {
         Some(match *self {
             Self::Short(v) => v.into(),

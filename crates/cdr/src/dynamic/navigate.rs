@@ -1,3 +1,4 @@
+use crate::prelude::*;
 use core::mem;
 
 use super::read::discriminant;
@@ -34,7 +35,8 @@ impl Dynamic {
         }
     }
 
-    /// As [`at`](Self::at), to change it; but what an indirection refers to is only there where it stands itself.
+    /// Returns the part at a path like [`at`](Self::at), to change it; but the target of an
+    /// indirection is only there where it stands itself.
     pub fn at_mut(&mut self, path: &str) -> Option<&mut Self> {
         steps(path).try_fold(self, |at, step| match step? {
             Step::Member(name) => at.member_mut(name),
@@ -48,7 +50,7 @@ impl Dynamic {
         Some(&fields.find(|field| *field.name == *name)?.value)
     }
 
-    /// As [`member`](Self::member), to change it.
+    /// Returns a member like [`member`](Self::member), to change it.
     pub fn member_mut(&mut self, name: &str) -> Option<&mut Self> {
         let mut fields = self.fields_mut().iter_mut();
         Some(&mut fields.find(|field| *field.name == *name)?.value)
@@ -69,7 +71,8 @@ impl Dynamic {
         }
     }
 
-    /// As [`element`](Self::element), to change it. A discriminant is better changed by [`select`](Self::select).
+    /// Returns an element like [`element`](Self::element), to change it. A discriminant is better
+    /// changed by [`select`](Self::select).
     pub fn element_mut(&mut self, index: usize) -> Option<&mut Self> {
         match self {
             Self::Sequence(elements) | Self::Array(elements) => elements.get_mut(index),
@@ -86,7 +89,8 @@ impl Dynamic {
         }
     }
 
-    /// How many elements [`element`](Self::element) can give: the `component_count` of a `DynAny`, but for octets.
+    /// Returns the number of elements that [`element`](Self::element) can give: the
+    /// `component_count` of a `DynAny`, but for octets.
     pub fn component_count(&self) -> usize {
         match self {
             Self::Sequence(elements) | Self::Array(elements) => elements.len(),
@@ -107,7 +111,7 @@ impl Dynamic {
         }
     }
 
-    /// As [`fields`](Self::fields), to change them.
+    /// Returns the fields like [`fields`](Self::fields), to change them.
     pub fn fields_mut(&mut self) -> &mut [Field] {
         match self {
             Self::Struct(fields) => fields,

@@ -1,5 +1,6 @@
 use super::skip::{Walk, number_size, read_label, skip_exception_id};
 use super::{Dynamic, DynamicError, Field, RawReference, Selected};
+use crate::prelude::*;
 use crate::{Any, Decode, Decoder, ErrorKind, MemberRef, Result, Shape, TcKind, TypeCode, TypeRef};
 
 /// Elements for which room is made before they are there.
@@ -24,7 +25,7 @@ impl Dynamic {
         Self::decode_as(ty.as_ref(), d)
     }
 
-    /// As [`decode`](Self::decode), of a part of a type.
+    /// Reads a value like [`decode`](Self::decode), of a part of a type.
     pub fn decode_as(ty: TypeRef<'_>, d: &mut Decoder<'_>) -> Result<Self, DynamicError> {
         Walk::new(ty, d)?.read(ty, d)
     }
@@ -45,7 +46,8 @@ impl Walk {
         Ok(value)
     }
 
-    /// What recurses is in functions of its own, so that a level takes little stack.
+    /// Reads a value by its shape. Recursion is in functions of its own, so that a level takes
+    /// little stack.
     fn read_shape(
         &mut self,
         ty: TypeRef<'_>,

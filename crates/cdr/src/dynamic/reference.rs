@@ -1,3 +1,4 @@
+use crate::prelude::*;
 use crate::{Decode, Decoder, Encode, Encoder, ErrorKind, Result, TypeCode, Typed};
 
 /// An object reference as it is sent: what a reference is to whoever does not use it.
@@ -11,7 +12,7 @@ pub struct RawReference {
     pub profiles: Vec<RawProfile>,
 }
 
-/// One way to reach an object.
+/// Profile of a reference: a way to reach an object.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct RawProfile {
     /// Says what `data` is.

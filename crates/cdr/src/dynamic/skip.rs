@@ -27,11 +27,11 @@ impl TypeRef<'_> {
     }
 }
 
-/// What bounds a walk through a value besides its octets.
+/// Bounds of a walk through a value besides its octets.
 pub(crate) struct Walk {
-    /// How many more values may take no octets at all.
+    /// Number of further values that may take no octets at all.
     empty: u32,
-    /// How many more levels there may be.
+    /// Number of further levels.
     levels: u16,
     /// A value of a valuetype was gone past.
     pub(crate) met_value: bool,
@@ -57,7 +57,7 @@ impl Walk {
         }
     }
 
-    /// One level deeper; [`leave`](Self::leave) must follow unless there was an error.
+    /// Enters the next level; [`leave`](Self::leave) must follow unless there was an error.
     pub(super) fn enter(&mut self, d: &Decoder<'_>) -> Result<()> {
         match self.levels.checked_sub(1) {
             Some(levels) => {

@@ -1,7 +1,8 @@
 //! Valuetypes: what a value is to those who know its type as a type code, and how it is read, written and gone past.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use crate::prelude::*;
+use crate::tables::{Table, TableSet};
+use alloc::sync::Arc;
 
 use super::skip::Walk;
 use super::write::write_members;
@@ -38,9 +39,9 @@ use crate::{
 pub struct DynamicValue {
     /// The type it really has, which may inherit from the one declared for its place.
     pub ty: TypeCode,
-    /// Which value it is.
+    /// Identity of the value.
     pub key: ValueKey,
-    /// Its state: the members of the bases first. Of a box, what is in it, as the one field `value`.
+    /// State: the members of the bases first. Of a box, its content, as the one field `value`.
     pub fields: Vec<Field>,
     /// The repository id of the type it was sent as, if only `ty` of that is known here.
     pub truncated_from: Option<Arc<str>>,
@@ -119,7 +120,7 @@ fn is_custom(ty: &TypeCode) -> bool {
     )
 }
 
-/// What is known of a value before its state is read.
+/// Returns a value of which only the type is known, before its state is read.
 #[inline(never)]
 fn start(
     formal: TypeRef<'_>,
@@ -275,13 +276,13 @@ fn write_value(
     Ok(e.end_untyped(chunked)?)
 }
 
-/// Which values of two trees are the same.
+/// Values of two trees that are the same.
 #[derive(Default)]
 struct Same<'a> {
-    left: HashMap<&'a ValueKey, usize>,
-    right: HashMap<&'a ValueKey, usize>,
+    left: Table<&'a ValueKey, usize>,
+    right: Table<&'a ValueKey, usize>,
     /// Types that were compared and are equal: many values are of few types.
-    types: HashSet<[(usize, usize); 2]>,
+    types: TableSet<[(usize, usize); 2]>,
 }
 
 impl PartialEq for Dynamic {

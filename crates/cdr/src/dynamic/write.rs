@@ -1,4 +1,5 @@
 use super::{Dynamic, DynamicError, Field, RawReference, Reason, value};
+use crate::prelude::*;
 use crate::{
     ByteOrder, CharSet, Dialect, Encoder, ErrorKind, MemberRef, Result, Shape, TcKind, TypeCode,
     TypeRef, WcharSet,
@@ -13,7 +14,7 @@ impl Dynamic {
         self.encode_as(ty.as_ref(), e)
     }
 
-    /// As [`encode`](Self::encode), of a part of a type.
+    /// Writes a value like [`encode`](Self::encode), of a part of a type.
     pub fn encode_as(&self, ty: TypeRef<'_>, e: &mut Encoder<'_>) -> Result<(), DynamicError> {
         if !ty.is_complete() {
             return Err(e.error(ErrorKind::BadTypeCode).into());

@@ -1,11 +1,12 @@
 //! Blocks of numbers in foreign order.
 
+use crate::prelude::*;
 use crate::primitive::Primitive;
 
 /// The numbers that octets in foreign order are, as many as there are whole ones: each goes where it belongs, and nothing is
 /// cleared before.
 pub(crate) fn swapped<T: Primitive>(octets: &[u8]) -> Vec<T> {
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", feature = "std"))]
     if octets.len() >= LONG && std::is_x86_feature_detected!("avx2") {
         // SAFETY: this CPU has these instructions.
         return unsafe { swapped_in_vectors(octets) };
@@ -13,12 +14,13 @@ pub(crate) fn swapped<T: Primitive>(octets: &[u8]) -> Vec<T> {
     swapped_one_by_one(octets)
 }
 
-/// From so many octets on, vectors are worth a call and asking whether there are such.
-#[cfg(target_arch = "x86_64")]
+/// Number of octets from which on vectors are worth a call and asking whether there are such.
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
 const LONG: usize = 128;
 
-/// The same code, as the compiler makes it for a CPU that can shuffle octets within a vector.
-#[cfg(target_arch = "x86_64")]
+/// Code of [`swapped_one_by_one`], as the compiler makes it for a CPU that can shuffle octets
+/// within a vector.
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
 #[target_feature(enable = "avx2")]
 fn swapped_in_vectors<T: Primitive>(octets: &[u8]) -> Vec<T> {
     swapped_one_by_one(octets)

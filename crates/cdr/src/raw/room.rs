@@ -1,3 +1,4 @@
+use crate::prelude::*;
 use core::mem::ManuallyDrop;
 
 use crate::large::{LARGE_BUFFER, grows_to};
@@ -6,7 +7,8 @@ use crate::primitive::Primitive;
 /// More octets than any number takes with its padding: where so many are free, one can be written without a closer look.
 const MARGIN: isize = 24;
 
-/// What an encoder has written, and room for more: a vector as its parts, of which all octets are initialised.
+/// Octets that an encoder has written, and room for more: a vector as its parts, of which all
+/// octets are initialised.
 ///
 /// Positions count from the origin, which is where alignment counts from: so the next aligned position is two instructions
 /// away, and a number takes about ten. Octets that were gathered elsewhere count as if they were here; the origin may lie
@@ -20,7 +22,7 @@ const MARGIN: isize = 24;
 /// 4. None of these sums overflows.
 #[derive(Debug)]
 pub(crate) struct Room {
-    /// Where alignment counts from.
+    /// Position from which alignment counts.
     base: *mut u8,
     /// Octets from `base` to what will be written next; what lies behind is scratch.
     at: isize,
@@ -30,7 +32,7 @@ pub(crate) struct Room {
     origin: isize,
 }
 
-/// What changes when the memory does.
+/// Fields that change when the memory does.
 #[repr(C)]
 struct Grown {
     base: *mut u8,
@@ -43,7 +45,7 @@ unsafe impl Send for Room {}
 unsafe impl Sync for Room {}
 
 impl Room {
-    /// Everything in a buffer, whose contents do not matter.
+    /// Returns the room of a buffer, whose contents do not matter.
     #[inline]
     pub(crate) fn new(mut buffer: Vec<u8>) -> Self {
         if buffer.len() < buffer.capacity() {
@@ -79,7 +81,8 @@ impl Room {
         self.at.cast_unsigned()
     }
 
-    /// Where alignment counts from, as [`set_origin`](Self::set_origin) takes it.
+    /// Returns the position from which alignment counts, as [`set_origin`](Self::set_origin) takes
+    /// it.
     #[inline(always)]
     pub(crate) fn origin(&self) -> isize {
         self.origin
@@ -215,7 +218,7 @@ impl Room {
         }
     }
 
-    /// What is used.
+    /// Returns the used octets.
     #[inline]
     pub(crate) fn written_mut(&mut self) -> &mut [u8] {
         let start = self.base.wrapping_offset(-self.origin);
@@ -287,7 +290,7 @@ impl Room {
         unsafe { Vec::from_raw_parts(start, capacity, capacity) }
     }
 
-    /// What always holds, as far as it can be seen; in debug builds.
+    /// Checks the invariants, as far as they can be seen; in debug builds.
     #[inline(always)]
     fn check(&self) {
         debug_assert!(self.origin + self.at >= 0);

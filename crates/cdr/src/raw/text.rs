@@ -1,7 +1,8 @@
 //! Octets that are the same text in every code set: ASCII, and no NUL. Whoever has looked at all of them need not have
 //! `from_utf8` look once more.
 
-#[cfg(target_arch = "x86_64")]
+use crate::prelude::*;
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
 use core::arch::x86_64::{
     __m256i, _mm256_cmpgt_epi8, _mm256_min_epi8, _mm256_movemask_epi8, _mm256_setzero_si256,
 };
@@ -20,7 +21,7 @@ pub(crate) fn plain_copy(octets: &[u8]) -> Option<Box<str>> {
     let copy: Box<[u8]> = unsafe { copy.assume_init() };
     debug_assert!(*copy == *octets && octets.is_ascii());
     // SAFETY: `copy_plain` said yes: all of them are ASCII.
-    Some(unsafe { std::str::from_boxed_utf8_unchecked(copy) })
+    Some(unsafe { alloc::str::from_boxed_utf8_unchecked(copy) })
 }
 
 /// Returns the octets as text if all are ASCII and none is NUL: for names, which nearly always are, in fewer instructions
@@ -44,7 +45,7 @@ pub fn plain_str(octets: &[u8]) -> Option<&str> {
 #[inline]
 pub(crate) fn is_plain(octets: &[u8]) -> bool {
     match octets.len() {
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", feature = "std"))]
         LONG.. if std::is_x86_feature_detected!("avx2") => {
             // SAFETY: this CPU has these instructions.
             unsafe { are_plain_long_blocks(octets) }
@@ -66,7 +67,7 @@ pub(crate) fn copied_plain(octets: &[u8], places: &mut [u8]) -> bool {
 #[inline]
 fn copy_plain(octets: &[u8], places: &mut [MaybeUninit<u8>]) -> bool {
     match octets.len() {
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", feature = "std"))]
         LONG.. if std::is_x86_feature_detected!("avx2") => {
             // SAFETY: this CPU has these instructions.
             unsafe { copy_plain_long_blocks(octets, places) }
@@ -77,13 +78,14 @@ fn copy_plain(octets: &[u8], places: &mut [MaybeUninit<u8>]) -> bool {
 }
 
 /// Octets of the widest vector that is used.
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
 const VECTOR: usize = size_of::<__m256i>();
 
-/// From so many octets on, wider vectors are worth a call and asking whether there are such.
+/// Number of octets from which on wider vectors are worth a call and asking whether there are such.
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
 const LONG: usize = 128;
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
 #[target_feature(enable = "avx2")]
 fn are_plain_long_blocks(octets: &[u8]) -> bool {
     are_plain_blocks::<LONG>(octets)
@@ -93,7 +95,7 @@ fn are_plain_long_blocks(octets: &[u8]) -> bool {
 ///
 /// A store that crosses a cache line takes twice as long, and where the allocator puts a copy must not decide what copying
 /// takes. The first vector and the last block overlap what is between them.
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
 #[target_feature(enable = "avx2")]
 fn copy_plain_long_blocks(octets: &[u8], places: &mut [MaybeUninit<u8>]) -> bool {
     if octets.len() < LONG || octets.len() != places.len() {
@@ -121,7 +123,7 @@ fn copy_plain_long_blocks(octets: &[u8], places: &mut [MaybeUninit<u8>]) -> bool
 
 /// Copies vectors, four at a time, and leaves out those that are fewer.
 // Written out: of a loop over the four the compiler makes a call of `memcpy`, and a second loop to look at them.
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
 #[target_feature(enable = "avx2")]
 #[inline]
 fn copy_vectors(octets: &[u8], places: &mut [MaybeUninit<u8>], least: &mut [__m256i; 4]) {
@@ -140,13 +142,13 @@ fn copy_vectors(octets: &[u8], places: &mut [MaybeUninit<u8>], least: &mut [__m2
     }
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
 #[inline(always)]
 fn vector(octets: &[u8; VECTOR]) -> __m256i {
     bytemuck::cast(*octets)
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", feature = "std"))]
 #[inline(always)]
 fn put(vector: __m256i, place: &mut [MaybeUninit<u8>; VECTOR]) {
     *place = bytemuck::cast::<_, [u8; VECTOR]>(vector).map(MaybeUninit::new);
@@ -167,7 +169,7 @@ fn are_plain_blocks<const N: usize>(octets: &[u8]) -> bool {
     are_above_zero(&least)
 }
 
-/// The same, and copies each block.
+/// Looks at blocks like `are_plain_blocks`, and copies each.
 #[inline(always)]
 fn copy_plain_blocks<const N: usize>(octets: &[u8], places: &mut [MaybeUninit<u8>]) -> bool {
     if octets.len() < N || octets.len() != places.len() {
@@ -209,7 +211,7 @@ fn are_above_zero<const N: usize>(least: &[i8; N]) -> bool {
     least.iter().fold(true, |all, least| all & (*least > 0))
 }
 
-/// Of fewer than 16 octets: two words that overlap, or one of two halves that do.
+/// Looks at fewer than 16 octets: two words that overlap, or one of two halves that do.
 #[inline(always)]
 fn is_plain_and_short(octets: &[u8]) -> bool {
     if let Some((first, last)) = ends(octets) {

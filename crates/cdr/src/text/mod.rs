@@ -9,7 +9,7 @@ pub use outside::{CodeSet, Found, OutsideCodeSet};
 use crate::{ErrorKind, Result};
 
 /// Whether a string is longer than its bound, counted in characters.
-fn exceeds(v: &str, bound: u32) -> Result<(), ErrorKind> {
+pub(crate) fn exceeds(v: &str, bound: u32) -> Result<(), ErrorKind> {
     let bound = bound as usize;
     if v.len() <= bound {
         return Ok(()); // a character is at least one octet

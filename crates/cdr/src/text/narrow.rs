@@ -1,6 +1,8 @@
-use std::borrow::Cow;
+use crate::prelude::*;
+use alloc::borrow::Cow;
 
 use super::{CodeSet, Found, exceeds};
+use crate::arena::StringOrLatin;
 use crate::raw::{copied_plain, plain_copy, plain_str};
 use crate::{CharSet, Decoder, Encoder, ErrorKind, Result};
 
@@ -106,6 +108,27 @@ impl<'de> Decoder<'de> {
         }
     }
 
+    /// Reads a string that can stay where it is, or returns its octets, which are ISO 8859-1 and not all ASCII.
+    #[inline]
+    pub(crate) fn string_or_latin(&mut self) -> Result<StringOrLatin<'de>> {
+        let text = self.narrow_text()?;
+        match plain_str(text) {
+            Some(text) => Ok(Ok(text)),
+            None => self.latin_or_text(text),
+        }
+    }
+
+    #[cold]
+    fn latin_or_text(&self, text: &'de [u8]) -> Result<StringOrLatin<'de>> {
+        if self.dialect().chars == CharSet::Iso8859_1 && !text.contains(&0) {
+            return Ok(Err(text));
+        }
+        match self.text_of_code_set(text)? {
+            Cow::Borrowed(text) => Ok(Ok(text)),
+            Cow::Owned(_) => Ok(Err(text)),
+        }
+    }
+
     /// Reads a string into memory of its own.
     ///
     /// The same as [`string`](Self::string) and a copy, but it copies while it looks whether the octets are text.
@@ -136,7 +159,7 @@ impl<'de> Decoder<'de> {
         }
     }
 
-    /// The same for one that continues in the next chunk, is empty without a NUL, or wrong.
+    /// Reads a text that continues in the next chunk, is empty without a NUL, or wrong.
     #[cold]
     #[inline(never)]
     fn narrow_text_in_doubt(&mut self) -> Result<&'de [u8]> {
@@ -148,7 +171,7 @@ impl<'de> Decoder<'de> {
         }
     }
 
-    /// What the octets just read, and their final NUL, are that are not ASCII alone.
+    /// Decodes text that is not ASCII alone, of the octets just read and their final NUL.
     #[cold]
     #[inline(never)]
     fn text_of_code_set(&self, text: &'de [u8]) -> Result<Cow<'de, str>> {

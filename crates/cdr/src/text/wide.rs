@@ -1,4 +1,5 @@
 use super::{CodeSet, Found, exceeds};
+use crate::prelude::*;
 use crate::{Decoder, Dialect, Encoder, ErrorKind, Result, WcharSet};
 
 /// The byte order mark as it begins big-endian text.
@@ -6,7 +7,7 @@ const BIG: u16 = 0xFEFF;
 /// The byte order mark of little-endian text, read as if it were big-endian.
 const LITTLE: u16 = 0xFFFE;
 
-/// How a GIOP version carries wide characters.
+/// Form in which a GIOP version carries wide characters.
 enum Form {
     /// GIOP 1.1: unsigned shorts in the byte order of the message.
     Units,
@@ -109,14 +110,21 @@ impl Decoder<'_> {
 
     /// Reads a wide string. Allocates.
     pub fn wstring(&mut self) -> Result<String> {
+        let mut text = String::new();
+        self.wstring_into(&mut text)?;
+        Ok(text)
+    }
+
+    /// Reads a wide string to the end of `into`.
+    pub(crate) fn wstring_into(&mut self, into: &mut String) -> Result<()> {
         let form = form(self.dialect()).map_err(|kind| self.error(kind))?;
         let start = self.start(4);
         let text = match form {
             Form::Units => {
                 let n = self.length(None, 2)?;
                 match &*self.ushorts(n)? {
-                    [] => return Ok(String::new()), // no NUL: tolerated as in a narrow string
-                    [text @ .., 0] => self.text(text.iter().copied()),
+                    [] => return Ok(()), // no NUL: tolerated as in a narrow string
+                    [text @ .., 0] => self.text(text.iter().copied(), into),
                     _ => Err(ErrorKind::BadString),
                 }
             }
@@ -125,7 +133,7 @@ impl Decoder<'_> {
                 let octets = self.octets(n)?;
                 units(octets)
                     .ok_or(ErrorKind::BadString)
-                    .and_then(|units| self.text(units))
+                    .and_then(|units| self.text(units, into))
             }
         };
         text.map_err(|kind| kind.at(start))
@@ -139,8 +147,8 @@ impl Decoder<'_> {
         Ok(text)
     }
 
-    fn text(&self, units: impl Iterator<Item = u16>) -> Result<String, ErrorKind> {
-        let mut text = String::with_capacity(units.size_hint().0);
+    fn text(&self, units: impl Iterator<Item = u16>, text: &mut String) -> Result<(), ErrorKind> {
+        text.reserve(units.size_hint().0);
         let mut at = 0;
         for c in char::decode_utf16(units) {
             let unit = match c {
@@ -156,7 +164,7 @@ impl Decoder<'_> {
             let set = CodeSet::Wchar(self.dialect().wchars);
             return Err(Found::Unit(unit).outside(set, at));
         }
-        Ok(text)
+        Ok(())
     }
 }
 

@@ -1,12 +1,13 @@
-use std::collections::HashMap;
-use std::sync::Arc;
+use crate::prelude::*;
+use crate::tables::Table;
+use alloc::sync::Arc;
 
 use super::graph::{Case, Graph, Member, Name, Node, Slot, UnionNode};
 use super::{TypeCode, ValueModifier, Visibility, WELL_KNOWN};
 use crate::TcKind;
 
-/// What selects a member of a union.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+/// Label that selects a member of a union.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Label {
     /// Any discriminant that selects no other member.
     Default,
@@ -231,8 +232,8 @@ impl TypeCode {
         Self::leaf(Node::Open(id.into()))
     }
 
-    /// The same type without the names of types and members, which take most of the octets when it is sent; repository
-    /// ids stay.
+    /// Returns the type without the names of types and members, which take most of the octets when
+    /// it is sent; repository ids stay.
     ///
     /// ```
     /// use oxorb_cdr::TypeCode;
@@ -426,9 +427,9 @@ fn shift(nodes: &mut [Node], by: usize) {
     }
 }
 
-/// For each node the one that stands in its place: the type with the id of an open one.
+/// Returns for each node the node that stands in its place: the type with the id of an open one.
 fn bound(nodes: &[Node]) -> Vec<usize> {
-    let mut defined = HashMap::new();
+    let mut defined = Table::new();
     for (at, node) in nodes.iter().enumerate() {
         if let Some((id, _)) = node.names()
             && !id.is_empty()
@@ -453,7 +454,7 @@ fn merged(nodes: &[Node], places: Vec<usize>) -> Vec<usize> {
 
     let mut classes = vec![0; nodes.len()];
     let mut count = {
-        let mut known: HashMap<Node, usize> = HashMap::new();
+        let mut known: Table<Node, usize> = Table::new();
         for (class, node) in classes.iter_mut().zip(nodes) {
             let mut alone = node.clone();
             alone
@@ -469,10 +470,10 @@ fn merged(nodes: &[Node], places: Vec<usize>) -> Vec<usize> {
         return places;
     }
     for _ in 0..ROUNDS {
-        let mut known: HashMap<Vec<usize>, usize> = HashMap::new();
+        let mut known: Table<Vec<usize>, usize> = Table::new();
         let finer = nodes.iter().enumerate().map(|(at, node)| {
             let children = node.children().filter_map(Slot::node);
-            let key = std::iter::once(at)
+            let key = core::iter::once(at)
                 .chain(children)
                 .map(|at| classes[places[at]]);
             let next = known.len();

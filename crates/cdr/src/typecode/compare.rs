@@ -1,5 +1,6 @@
+use crate::prelude::*;
+use alloc::sync::Arc;
 use core::hash::{Hash, Hasher};
-use std::sync::Arc;
 
 use super::graph::{Node, Slot};
 use super::{TypeCode, TypeRef};
@@ -38,7 +39,7 @@ impl PartialEq for TypeCode {
 impl Eq for TypeCode {}
 
 impl Hash for TypeCode {
-    /// By kind, id and name, which is enough to tell most types apart.
+    /// Hashes kind, id and name, which is enough to tell most types apart.
     fn hash<H: Hasher>(&self, state: &mut H) {
         (self.kind(), self.id(), self.name()).hash(state);
     }
@@ -62,7 +63,8 @@ enum Rules {
 /// types, of which there are at most as many as nodes: so it ends, and soon.
 struct Comparison<'a> {
     rules: Rules,
-    /// For each node of the left graph, and then of the right one, another of its class, or itself.
+    /// Class of each node of the left graph, and then of the right one: another node of the class,
+    /// or the node itself.
     classes: Vec<u32>,
     left_nodes: usize,
     pending: Vec<(TypeRef<'a>, TypeRef<'a>)>,

@@ -1,7 +1,8 @@
-//! How types are kept: as a graph of nodes that refer to each other by number, so that a recursive type is a cycle of
-//! numbers, is freed like any other vector, and costs one counter to share.
+//! Types as graphs of nodes that refer to each other by number, so that a recursive type is a cycle
+//! of numbers, is freed like any other vector, and costs one counter to share.
 
-use std::sync::Arc;
+use crate::prelude::*;
+use alloc::sync::Arc;
 
 use crate::decimal::MAX_DIGITS;
 use crate::primitive::padding;
@@ -19,7 +20,7 @@ pub(crate) struct Slot(u32);
 
 const FIRST_NODE: u32 = 64;
 
-/// How many typedefs of typedefs there may be: what is behind them is looked up at every turn.
+/// Longest chain of typedefs of typedefs, which is followed at every turn.
 pub(crate) const MAX_ALIASES: u8 = 64;
 
 impl Slot {
@@ -52,7 +53,7 @@ impl Slot {
 }
 
 /// A type with parameters.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) enum Node {
     /// The type with this repository id, which is still to be defined.
     Open(Name),
@@ -110,7 +111,7 @@ pub(crate) enum Node {
 }
 
 /// A member of a struct, exception or valuetype.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct Member {
     pub(crate) name: Name,
     pub(crate) slot: Slot,
@@ -118,7 +119,7 @@ pub(crate) struct Member {
     pub(crate) visibility: Visibility,
 }
 
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct UnionNode {
     pub(crate) id: Name,
     pub(crate) name: Name,
@@ -132,8 +133,8 @@ pub(crate) struct UnionNode {
     pub(crate) unused: i128,
 }
 
-/// One label and what it selects. A member with several labels is here several times.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+/// Label and the member that it selects. A member with several labels is here several times.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct Case {
     /// Meaningless for the default.
     pub(crate) label: i128,
@@ -290,7 +291,7 @@ pub(crate) struct Graph {
     sound: bool,
 }
 
-/// What is known of all values of a type.
+/// Facts that hold for all values of a type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Facts {
     /// Octets from each offset modulo eight, if they depend on nothing else.
@@ -520,14 +521,14 @@ impl Facts {
     fn number(size: u32) -> Self {
         let align = size.min(8) as usize;
         Self {
-            layout: Some(std::array::from_fn(|phase| {
+            layout: Some(core::array::from_fn(|phase| {
                 padding(phase, align) as u32 + size
             })),
             min: size,
         }
     }
 
-    /// Of a kind that needs no node.
+    /// Returns a type of a kind that needs no node.
     pub(crate) fn of_kind(kind: TcKind) -> Self {
         use TcKind::*;
         match kind {

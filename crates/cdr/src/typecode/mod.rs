@@ -9,7 +9,7 @@ mod show;
 mod typed;
 mod write;
 
-use std::sync::Arc;
+use alloc::sync::Arc;
 
 pub use build::Label;
 pub(crate) use graph::{Facts, UnionNode};
@@ -46,7 +46,7 @@ pub use typed::{Typed, Wchar, Wstring};
 /// ```
 #[derive(Clone)]
 pub struct TypeCode {
-    /// Where the slot's node is, if it has one.
+    /// Graph with the slot's node, if it has one.
     graph: Option<Arc<Graph>>,
     slot: Slot,
 }
@@ -58,7 +58,7 @@ pub struct TypeRef<'a> {
     slot: Slot,
 }
 
-/// What a type is made of.
+/// Parts of a type.
 #[derive(Clone, Copy, Debug)]
 pub enum Shape<'a> {
     /// A type that its kind says all about.
@@ -77,7 +77,7 @@ pub enum Shape<'a> {
     Fixed {
         /// Decimal digits in all.
         digits: u16,
-        /// How many of them are after the decimal point.
+        /// Number of digits after the decimal point.
         scale: i16,
     },
     /// `sequence<element>`
@@ -87,7 +87,7 @@ pub enum Shape<'a> {
         /// Elements at most, if bounded.
         bound: Option<u32>,
     },
-    /// One dimension of an array.
+    /// Dimension of an array.
     Array {
         /// Type of the elements; an array too if there are more dimensions.
         element: TypeRef<'a>,
@@ -113,14 +113,14 @@ pub enum Shape<'a> {
     Enum,
     /// A valuetype or event type; see [`TypeRef::members`].
     Value {
-        /// How it is marked.
+        /// Modifier of the valuetype.
         modifier: ValueModifier,
         /// The concrete valuetype it inherits from.
         base: Option<TypeRef<'a>>,
     },
     /// A type of which a type code only knows the name: the interfaces, native, component and home.
     Named(TcKind),
-    /// Not a type yet: see [`TypeCode::recursive`].
+    /// A type that is still to be defined: see [`TypeCode::recursive`].
     Open,
 }
 
@@ -129,19 +129,19 @@ pub enum Shape<'a> {
 pub struct MemberRef<'a> {
     /// Empty in a [compact](TypeCode::compact) type code.
     pub name: &'a Arc<str>,
-    /// Its type.
+    /// Type of the member.
     pub ty: TypeRef<'a>,
-    /// What selects the member of a union.
+    /// Label that selects the member of a union.
     pub label: Option<Label>,
-    /// Who sees the member of a valuetype.
+    /// Visibility of the member of a valuetype.
     pub visibility: Visibility,
 }
 
-/// How a valuetype is marked.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+/// Modifier of a valuetype.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 #[repr(i16)]
 pub enum ValueModifier {
-    /// Not at all: `VM_NONE`.
+    /// Absence of a modifier: `VM_NONE`.
     #[default]
     None = 0,
     /// `custom`: it marshals itself.
@@ -152,13 +152,13 @@ pub enum ValueModifier {
     Truncatable = 3,
 }
 
-/// Who sees a member of a valuetype.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+/// Visibility of a member of a valuetype.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 #[repr(i16)]
 pub enum Visibility {
-    /// Only its implementation.
+    /// Visible to the implementation alone.
     Private = 0,
-    /// Everybody.
+    /// Visible to all.
     #[default]
     Public = 1,
 }
@@ -229,7 +229,7 @@ impl TypeCode {
         }
     }
 
-    /// For walking it.
+    /// Returns a view of the type for walking it.
     #[inline]
     pub fn as_ref(&self) -> TypeRef<'_> {
         TypeRef {
@@ -238,23 +238,23 @@ impl TypeCode {
         }
     }
 
-    /// Its kind.
+    /// Returns the kind.
     #[inline]
     pub fn kind(&self) -> TcKind {
         self.as_ref().kind()
     }
 
-    /// Its repository id, of the kinds that have one; may be empty.
+    /// Returns the repository id, of the kinds that have one; may be empty.
     pub fn id(&self) -> Option<&str> {
         self.as_ref().id()
     }
 
-    /// Its simple name, of the kinds that have one; may be empty.
+    /// Returns the simple name, of the kinds that have one; may be empty.
     pub fn name(&self) -> Option<&str> {
         self.as_ref().name()
     }
 
-    /// What it is made of.
+    /// Returns the parts of the type.
     #[inline]
     pub fn shape(&self) -> Shape<'_> {
         self.as_ref().shape()
@@ -298,7 +298,7 @@ impl TypeCode {
 }
 
 impl<'a> TypeRef<'a> {
-    /// As [`TypeCode::find`], if the group has at most `limit` types.
+    /// Finds a type like [`TypeCode::find`], if the group has at most `limit` types.
     pub(crate) fn find_among(self, id: &str, limit: usize) -> Option<TypeCode> {
         let graph = self.graph.filter(|graph| graph.nodes().len() <= limit)?;
         let whole = TypeCode {
@@ -308,13 +308,14 @@ impl<'a> TypeRef<'a> {
         whole.find(id)
     }
 
-    /// Its number among the types that its type code is made of; `None` for the kinds without parameters. Equal numbers
-    /// within one type code are the same type, so walks over types that contain each other in many ways can end soon.
+    /// Returns the number of the type among those that its type code is made of; `None` for the
+    /// kinds without parameters. Equal numbers within one type code are the same type, so walks
+    /// over types that contain each other in many ways can end soon.
     pub fn number(self) -> Option<usize> {
         self.slot.node()
     }
 
-    /// As a type code of its own.
+    /// Returns the type as a type code of its own.
     pub fn to_type_code(self) -> TypeCode {
         TypeCode {
             graph: self.graph.filter(|_| self.slot.node().is_some()).cloned(),
@@ -322,7 +323,7 @@ impl<'a> TypeRef<'a> {
         }
     }
 
-    /// Its kind; `tk_null` for one [left open](TypeCode::recursive).
+    /// Returns the kind; `tk_null` for a type [left open](TypeCode::recursive).
     #[inline]
     pub fn kind(self) -> TcKind {
         match self.node() {
@@ -331,17 +332,17 @@ impl<'a> TypeRef<'a> {
         }
     }
 
-    /// Its repository id, of the kinds that have one; may be empty.
+    /// Returns the repository id, of the kinds that have one; may be empty.
     pub fn id(self) -> Option<&'a str> {
         self.names().map(|(id, _)| id)
     }
 
-    /// Its simple name, of the kinds that have one; may be empty.
+    /// Returns the simple name, of the kinds that have one; may be empty.
     pub fn name(self) -> Option<&'a str> {
         self.names().map(|(_, name)| name)
     }
 
-    /// What it is made of.
+    /// Returns the parts of the type.
     #[inline]
     pub fn shape(self) -> Shape<'a> {
         let Some(node) = self.node() else {

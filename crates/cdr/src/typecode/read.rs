@@ -1,11 +1,12 @@
-use std::sync::Arc;
+use crate::prelude::*;
+use alloc::sync::Arc;
 
 use super::build::without_node;
 use super::graph::{Case, Facts, Graph, MAX_ALIASES, Member, Name, Node, Slot, UnionNode};
 use super::{TypeCode, ValueModifier, Visibility};
 use crate::{Decode, Decoder, Dialect, ErrorKind, Result, TcKind, WcharSet};
 
-/// In place of a kind: the type is one that was there before.
+/// Mark in place of a kind: the type is one that was there before.
 pub(super) const INDIRECTION: u32 = u32::MAX;
 
 impl<'de> Decode<'de> for TypeCode {
@@ -52,7 +53,7 @@ const MEMORY_OF_NAME: usize = 32;
 #[derive(Default)]
 struct Reader {
     nodes: Vec<Node>,
-    /// Where types started, in ascending order.
+    /// Positions at which types started, in ascending order.
     seen: Vec<(usize, Slot)>,
 }
 

@@ -1,3 +1,4 @@
+use crate::prelude::*;
 use core::fmt::{self, Write as _};
 use core::ops::Deref;
 
@@ -5,7 +6,7 @@ use super::{Label, Shape, TypeCode, TypeRef, ValueModifier, Visibility};
 use crate::{Printable, TcKind};
 
 impl fmt::Display for TypeCode {
-    /// As in IDL: the definition of the type itself, and the names of those it is made of.
+    /// Writes IDL: the definition of the type itself, and the names of those it is made of.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.as_ref().fmt(f)
     }
@@ -24,8 +25,8 @@ impl fmt::Debug for TypeRef<'_> {
 }
 
 impl fmt::Display for TypeRef<'_> {
-    /// As in IDL: the definition of the type itself, and the names of those it is made of. Names are
-    /// [`Printable`]; after 64 KiB of text there is `...` in place of the rest.
+    /// Writes IDL: the definition of the type itself, and the names of those it is made of. Names
+    /// are [`Printable`]; after 64 KiB of text there is `...` in place of the rest.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         bounded(f, format_args!("{}", Definition(*self)))
     }
@@ -257,7 +258,7 @@ fn show_label(f: &mut fmt::Formatter<'_>, discriminator: TypeRef<'_>, label: i12
 }
 
 impl<'a> TypeRef<'a> {
-    /// Its name, or else its repository id.
+    /// Returns the name, or else the repository id.
     pub(crate) fn best_name(self) -> &'a str {
         let names = [self.name(), self.id()];
         let given = names.into_iter().flatten().find(|name| !name.is_empty());
@@ -267,7 +268,8 @@ impl<'a> TypeRef<'a> {
         })
     }
 
-    /// As it is mentioned within another type: by its name, if it has one. Bounded as its own text.
+    /// Returns the text by which other types mention this one: its name, if it has one. Bounded as
+    /// its own text.
     pub fn mention(self) -> impl fmt::Display + use<'a> {
         fmt::from_fn(move |f| bounded(f, format_args!("{}", Mention(self))))
     }

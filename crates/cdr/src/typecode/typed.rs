@@ -1,3 +1,4 @@
+use crate::prelude::*;
 use core::ops::Deref;
 
 use super::TypeCode;

@@ -1,18 +1,19 @@
-use std::collections::HashMap;
-
 use super::graph::{Case, Node, Slot};
 use super::read::{INDIRECTION, character_dialect};
 use super::{TypeCode, TypeRef};
+use crate::tables::Table;
 use crate::{Encode, Encoder, ErrorKind, Result, TcKind};
 
-/// How often a type that occurs again is written in full, as TAO does, in one type code. From then on it is written as a
-/// reference to the first time, as JacORB does: or else a few types could become very many octets.
+/// Number of times that a type which occurs again is written in full, as TAO does, in one type
+/// code. From then on it is written as a reference to the first time, as JacORB does: or else a few
+/// types could become very many octets.
 const IN_FULL: usize = 1000;
 
-/// As [`IN_FULL`], in octets of the type code so far: one type may be very long by its names alone.
+/// Octets of the type code after which no type is written in full again, like [`IN_FULL`]: one type
+/// may be very long by its names alone.
 const OCTETS_IN_FULL: usize = 1 << 16;
 
-/// As [`IN_FULL`], by how deeply types are nested.
+/// Nesting from which on no type is written in full again, like [`IN_FULL`].
 const DEEP: usize = 24;
 
 /// Types nested more deeply than this are not written: nobody would read them.
@@ -187,7 +188,7 @@ const FEW: usize = 8;
 #[derive(Default)]
 struct Written {
     few: [Option<(Slot, (usize, bool))>; FEW],
-    more: HashMap<Slot, (usize, bool)>,
+    more: Table<Slot, (usize, bool)>,
 }
 
 impl Written {

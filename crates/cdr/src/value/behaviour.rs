@@ -1,4 +1,5 @@
-//! What a value does: from a handle of any base type to the trait that the real type, or a base of it, implements.
+//! Behaviour of values: from a handle of any base type to the trait that the real type, or a base
+//! of it, implements.
 //!
 //! The application implements a trait that was generated beside the state. A handle knows only at run time whose state it
 //! has, so the state says by the `TypeId` of `dyn Trait` how it is seen as one. No registry and nothing unsafe: what is
@@ -9,8 +10,8 @@ use core::fmt;
 
 use super::{Value, Valuetype};
 
-/// How a state, or the state of one of its bases, is seen as `dyn Trait`. Generated code makes one for each trait that a
-/// state implements.
+/// View of a state, or of the state of one of its bases, as `dyn Trait`. Generated code makes one
+/// for each trait that a state implements.
 #[doc(hidden)]
 pub struct Behaviour<Tr: ?Sized + 'static> {
     of: fn() -> TypeId,
@@ -48,13 +49,13 @@ pub fn first_behaviour(id: TypeId, places: &[Find]) -> Option<&'static dyn Any> 
     places.iter().find_map(|find| find(id))
 }
 
-/// What there is for states that do not implement a trait.
+/// Fallback for states that do not implement a trait.
 ///
 /// Generated code names `Behaviour::<T>::find` of its own, with this trait in scope: the compiler takes what is inherent
 /// first, and that is there only if `T` implements the trait (as for [`NotByHand`](super::NotByHand)).
 #[doc(hidden)]
 pub trait NoBehaviour {
-    /// Nothing.
+    /// Returns `None`.
     fn find(_: TypeId) -> Option<&'static dyn Any> {
         None
     }
@@ -69,7 +70,7 @@ impl<T: Valuetype> Value<T> {
         (behaviour.shared)(self.instance.part((behaviour.of)())?)
     }
 
-    /// The same, to change it: see [`make_mut`](Value::make_mut).
+    /// Returns the behaviour to change the value: see [`make_mut`](Value::make_mut).
     #[doc(hidden)]
     pub fn behaviour_mut<Tr: ?Sized + 'static>(&mut self) -> Option<&mut Tr> {
         let found = self.instance.behaviour(TypeId::of::<Tr>())?;

@@ -1,6 +1,7 @@
 //! The boxed values that the specifications themselves declare.
 
 use super::{Factory, Inherits, ValueBase, ValueInfo, ValueState, Valuetype};
+use crate::prelude::*;
 use crate::{Decoder, Encoder, Result, TypeCode, Typed};
 
 /// `CORBA::StringValue`: a string that may be null and may be shared.

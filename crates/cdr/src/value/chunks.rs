@@ -5,23 +5,24 @@
 
 use super::{Incoming, tag};
 use crate::decoder::Here;
+use crate::prelude::*;
 use crate::primitive::{Primitive, padding};
 use crate::{Decoder, Error, ErrorKind, Result};
 
-/// Where in the chunks of which value reading is.
+/// Position of the reader in the chunks of a value.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Chunking<'de> {
     /// All octets of the message or encapsulation.
     whole: &'de [u8],
     /// The innermost value comes in chunks: the decoder's octets end with the present one, or here, between two.
     active: bool,
-    /// How many chunked values are open.
+    /// Number of open chunked values.
     level: u32,
     /// An end tag ended all values of this level and deeper, though the inner ones are not left yet; 0 is none.
     ended: u32,
 }
 
-/// Where reading goes on after going back to a value that was skipped.
+/// Position at which reading continues after going back to a value that was skipped.
 #[derive(Clone, Copy)]
 pub(crate) struct Back<'de> {
     chunking: Chunking<'de>,
@@ -30,7 +31,7 @@ pub(crate) struct Back<'de> {
 }
 
 impl<'de> Incoming<'de> {
-    /// Nothing read yet of the octets of a message or encapsulation.
+    /// Returns the state before the first octet of a message or encapsulation is read.
     pub(crate) fn of(whole: &'de [u8]) -> Self {
         let mut values = Self::default();
         values.chunking.whole = whole;
@@ -44,13 +45,13 @@ impl<'de> Chunking<'de> {
         self.whole
     }
 
-    /// How many chunked values are open.
+    /// Returns the number of open chunked values.
     pub(super) fn level(&self) -> u32 {
         self.level
     }
 }
 
-/// What stands between chunks.
+/// Mark between chunks.
 enum Mark {
     /// A chunk of this many octets.
     Chunk(usize),
@@ -89,7 +90,7 @@ impl<'de> Decoder<'de> {
         }
     }
 
-    /// After null or an indirection, which may have stood between chunks.
+    /// Continues after null or an indirection, which may have stood between chunks.
     pub(super) fn after_reference(&mut self) {
         let chunking = self.incoming().chunking;
         if chunking.active && self.all_octets().len() == chunking.whole.len() {
@@ -227,7 +228,7 @@ impl<'de> Decoder<'de> {
         }
     }
 
-    /// Nothing can be read here before the next chunk is entered.
+    /// Hides all octets until the next chunk is entered.
     fn stand_between(&mut self) {
         let whole = self.incoming().chunking.whole;
         self.set_octets(&whole[..self.cursor()]);
@@ -245,7 +246,7 @@ impl<'de> Decoder<'de> {
         back
     }
 
-    /// Where reading is, to [return](Self::return_from) to it.
+    /// Returns the position of the reader, to [return](Self::return_from) to it.
     pub(crate) fn place(&mut self) -> Back<'de> {
         let (octets, at) = (self.all_octets(), self.cursor());
         Back {

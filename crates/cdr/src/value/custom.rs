@@ -4,7 +4,8 @@ use core::marker::PhantomData;
 
 use crate::{Decoder, Encoder, ErrorKind, Result};
 
-/// What a `custom` valuetype puts on the wire instead of its members (`CORBA::CustomMarshal`).
+/// Octets that a `custom` valuetype puts on the wire instead of its members
+/// (`CORBA::CustomMarshal`).
 ///
 /// Whoever includes the generated code implements it for the struct, in the same crate. Without it the code compiles, and
 /// sending or receiving such a value is an error, [`ErrorKind::NoCustomMarshal`].
@@ -38,7 +39,7 @@ impl<T: CustomMarshal> ByHand<T> {
     }
 }
 
-/// What there is for custom valuetypes that nobody wrote a [`CustomMarshal`] for.
+/// Fallback for custom valuetypes without a [`CustomMarshal`].
 #[doc(hidden)]
 pub trait NotByHand<T> {
     /// An error.

@@ -1,5 +1,6 @@
 //! Values of every shape, for the fuzz target.
 
+use crate::prelude::*;
 use core::any::{Any, TypeId};
 
 use super::{Factory, Inherits, Link, ValueBase, ValueInfo, ValueRegistry, ValueState, Valuetype};
@@ -28,7 +29,7 @@ pub fn decode_values(data: &[u8]) {
     }
 }
 
-/// The same, without Rust types.
+/// Reads the value without Rust types.
 fn by_type_code(data: &[u8], order: ByteOrder, ty: &TypeCode, registry: &ValueRegistry) {
     let decoder = |octets| Decoder::new(octets, order, Dialect::new(2)).with_values(registry);
     let mut d = decoder(data);

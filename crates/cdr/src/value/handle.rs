@@ -1,10 +1,12 @@
 //! Values in hand, and the places where they stand.
 
+use crate::once::OnceLock;
+use crate::prelude::*;
+use alloc::sync::{Arc, Weak};
 use core::any::{Any, TypeId};
 use core::fmt;
 use core::marker::PhantomData;
 use core::ops::Deref;
-use std::sync::{Arc, OnceLock, Weak};
 
 use super::{Inherits, ValueInfo, ValueState, Valuetype};
 use crate::{Decoder, Encoder, Result};
@@ -17,7 +19,7 @@ use crate::{Decoder, Encoder, Result};
 /// Whoever holds a value that arrived as part of a cycle holds all of the cycle.
 pub struct Value<T: Valuetype> {
     pub(super) instance: Arc<dyn Instance>,
-    /// What the links that close cycles in a received graph lead to.
+    /// Graph of the values to which the links lead that close cycles in a received graph.
     pub(super) graph: Option<Arc<Graph>>,
     formal: PhantomData<fn() -> T>,
 }
@@ -41,7 +43,7 @@ impl<T: ValueState> Value<T> {
 }
 
 impl<T: Valuetype> Value<T> {
-    /// The same value as one of a base of its type.
+    /// Returns the value as one of a base of its type.
     pub fn upcast<Base: Valuetype>(&self) -> Value<Base>
     where
         T: Inherits<Base>,
@@ -49,7 +51,7 @@ impl<T: Valuetype> Value<T> {
         Value::from_parts(Arc::clone(&self.instance), self.graph.clone())
     }
 
-    /// The same value as one of another type, if it is one.
+    /// Returns the value as one of another type, if it is one.
     pub fn downcast<Other: Valuetype>(&self) -> Option<Value<Other>> {
         self.info()
             .is_a(Other::INFO.id)
@@ -145,23 +147,23 @@ pub struct Link<T: Valuetype> {
     formal: PhantomData<fn() -> T>,
 }
 
-/// What a link leads to.
+/// Target of a link.
 pub(super) enum Target {
     Null,
     /// Keeps it.
     Owned(Arc<dyn Instance>, Within),
-    /// To a value that owns this link in the end.
+    /// A value that owns this link in the end.
     Back(Weak<dyn Instance>, Weak<Graph>),
 }
 
-/// Which received graph a link belongs to, if any.
+/// Received graph that a link belongs to, if any.
 #[derive(Clone)]
 pub(super) enum Within {
     /// Made here, or received without any cycle.
     None,
     /// Part of the graph, which must not keep itself.
     Inside(Weak<Graph>),
-    /// From outside; keeps the graph.
+    /// A link from outside, which keeps the graph.
     Outside(Arc<Graph>),
 }
 
@@ -273,7 +275,7 @@ impl<T: Valuetype> PartialEq for Link<T> {
 impl<T: Valuetype> Eq for Link<T> {}
 
 impl<T: Valuetype> fmt::Debug for Link<T> {
-    /// Only the type, because values may lead back to each other.
+    /// Writes only the type, because values may lead back to each other.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.target.resolve() {
             Some((instance, _)) => write!(f, "-> {}", instance.info().id),
@@ -312,9 +314,9 @@ pub(crate) trait Instance: Send + Sync {
     fn write<'a>(&'a self, e: &mut Encoder<'a>) -> Result<()>;
     fn part(&self, of: TypeId) -> Option<&dyn Any>;
     fn part_mut(&mut self, of: TypeId) -> Option<&mut dyn Any>;
-    /// How it is seen as a trait; `of` is the id of `dyn Trait`.
+    /// Returns the view of the value as a trait; `of` is the id of `dyn Trait`.
     fn behaviour(&self, of: TypeId) -> Option<&'static dyn Any>;
-    /// Another value with the same state; `None` as long as there is none.
+    /// Returns a copy of the value with the same state; `None` as long as there is none.
     fn duplicate(&self) -> Option<Arc<dyn Instance>>;
     fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
 }
@@ -325,7 +327,7 @@ impl fmt::Debug for dyn Instance {
     }
 }
 
-/// Where the state of a value is, or will be.
+/// Place where the state of a value is, or will be.
 pub(super) struct Slot<T> {
     state: OnceLock<T>,
 }
@@ -396,7 +398,7 @@ fn same(one: &Arc<dyn Instance>, other: &Arc<dyn Instance>) -> bool {
     address(&**one) == address(&**other)
 }
 
-/// What tells a value from all others that live.
+/// Returns the address, which tells a value from all others that live.
 pub(super) fn address(instance: &dyn Instance) -> usize {
     core::ptr::from_ref(instance).cast::<()>() as usize
 }

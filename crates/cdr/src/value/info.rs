@@ -1,27 +1,29 @@
-//! What is known of a valuetype, and how one is found by its repository id.
+//! Facts about valuetypes, and the registry that finds them by their repository ids.
 
+use crate::once::OnceLock;
+use crate::prelude::*;
+use crate::tables::Table;
+use alloc::sync::Arc;
 use core::any::{Any, TypeId};
 use core::fmt::{self, Debug};
 use core::iter::successors;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use std::collections::HashMap;
-use std::sync::{Arc, OnceLock};
 
 use super::handle::{Instance, Slot};
 use crate::{Decoder, Encoder, Result, Shape, TypeCode};
 
-/// What IDL says about a valuetype.
+/// Declaration of a valuetype in IDL.
 #[derive(Clone, Copy, Debug)]
 pub struct ValueInfo {
-    /// As `IDL:bank/Receipt:1.0`.
+    /// Repository id, as `IDL:bank/Receipt:1.0`.
     pub id: &'static str,
     /// Direct bases, the one with a state first.
     pub bases: &'static [&'static ValueInfo],
     /// Repository ids of the interfaces it supports, with their bases.
     pub supports: &'static [&'static str],
-    /// Where a receiver can load code for the type from; `None` says nothing.
+    /// Address from which a receiver can load code for the type; `None` says nothing.
     pub codebase: Option<&'static str>,
-    /// Whoever does not know the type may take the first of `bases` instead.
+    /// Whether a receiver that does not know the type may take the first of `bases` instead.
     pub truncatable: bool,
     /// The state is written by hand: see [`CustomMarshal`](crate::CustomMarshal).
     pub custom: bool,
@@ -58,7 +60,7 @@ impl ValueInfo {
 
 /// A type that IDL declares as `valuetype`, abstract or not. Generated code implements it.
 pub trait Valuetype: 'static {
-    /// What IDL says about it.
+    /// Declaration in IDL.
     const INFO: &'static ValueInfo;
 
     /// The types with a state, among those the IDL compiler saw, whose values may stand where this one is declared.
@@ -78,12 +80,13 @@ pub trait ValueState: Valuetype + Clone + Debug + Send + Sync + Sized {
         (of == TypeId::of::<Self>()).then_some(self as &dyn Any)
     }
 
-    /// The same, to change it.
+    /// Returns the state of a base, to change it.
     fn part_mut(&mut self, of: TypeId) -> Option<&mut dyn Any> {
         (of == TypeId::of::<Self>()).then_some(self as &mut dyn Any)
     }
 
-    /// How the state is seen as the trait whose `dyn Trait` has this id, for the operations of the type.
+    /// Returns the view of the state as the trait whose `dyn Trait` has this id, for the operations
+    /// of the type.
     #[doc(hidden)]
     fn behaviour(_of: TypeId) -> Option<&'static dyn Any> {
         None
@@ -152,17 +155,18 @@ pub struct ValueRegistry {
     ask: OnceLock<Ask>,
 }
 
-/// Who knows types by their repository ids.
+/// Function that knows types by their repository ids.
 type Whom = dyn Fn(&str) -> Option<TypeCode> + Send + Sync;
 
-/// Who knows types that are not registered.
+/// Source of types that are not registered.
 struct Ask {
     whom: Box<Whom>,
     /// Answers that said nothing.
     in_vain: AtomicU32,
 }
 
-/// How often whoever knows more types is asked in vain before nobody is asked any more: a peer may make ids up.
+/// Number of answers of `None` after which the source is not asked any more: a peer may make ids
+/// up.
 const PATIENCE: u32 = 1000;
 
 impl Debug for Ask {
@@ -171,11 +175,11 @@ impl Debug for Ask {
     }
 }
 
-/// What one call registered.
+/// Types that one call registered.
 #[derive(Debug, Default)]
 struct Batch {
-    factories: HashMap<&'static str, Factory>,
-    types: HashMap<Box<str>, TypeCode>,
+    factories: Table<&'static str, Factory>,
+    types: Table<Box<str>, TypeCode>,
     later: OnceLock<Box<Batch>>,
 }
 
@@ -217,8 +221,9 @@ impl ValueRegistry {
         });
     }
 
-    /// Whom to ask for the types of values that are not registered and that nothing at their place names, for those who
-    /// read them as [`Dynamic`](crate::Dynamic); an Interface Repository, say. What is given is registered.
+    /// Sets the function to ask for the types of values that are not registered and that nothing at
+    /// their place names, for programs that read them as [`Dynamic`](crate::Dynamic); an Interface
+    /// Repository, say. Types that it returns are registered.
     ///
     /// The first one given stays. It is asked while a message is read; no more after 1000 answers of `None`, as a peer may
     /// make ids up.
@@ -241,7 +246,7 @@ impl ValueRegistry {
         });
     }
 
-    /// What whoever knows more types says of this one.
+    /// Asks the source for a type.
     pub(super) fn asked(&self, id: &str) -> Option<&TypeCode> {
         let ask = self.ask.get()?;
         if ask.in_vain.load(Relaxed) >= PATIENCE {

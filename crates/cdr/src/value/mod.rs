@@ -40,7 +40,7 @@ mod tag {
     pub(super) const CODEBASE: u32 = 1;
     pub(super) const ONE_ID: u32 = 2;
     pub(super) const ID_LIST: u32 = 6;
-    /// Where the two bits about repository ids are.
+    /// Mask of the two bits about repository ids.
     pub(super) const TYPE_INFO: u32 = 6;
     pub(super) const CHUNKED: u32 = 8;
     /// All bits that mean something.

@@ -1,8 +1,9 @@
 //! Reading values: headers, sharing, truncation.
 
+use crate::prelude::*;
+use alloc::borrow::Cow;
+use alloc::sync::Arc;
 use core::fmt;
-use std::borrow::Cow;
-use std::sync::Arc;
 
 use super::chunks::Chunking;
 use super::handle::{Graph, Instance, Target, Within};
@@ -15,12 +16,12 @@ use crate::{Decode, Decoder, ErrorKind, Result};
 /// The most repository ids a value may come with: no chain of truncatable types is that long.
 pub(super) const MAX_IDS: usize = 64;
 
-/// What was read of values since the message or encapsulation began.
+/// Values that were read since the message or encapsulation began.
 #[derive(Clone, Default)]
 pub(crate) struct Incoming<'de> {
     /// Values by the position of their tags.
     values: Positions<Read>,
-    /// The same, of values read by their type codes.
+    /// Values read by their type codes, by the position of their tags.
     pub(super) untyped: Positions<Untyped>,
     /// Values gone past, inside what was truncated or in an any, and how deep in chunks they lie.
     skipped: Positions<u32>,
@@ -31,16 +32,16 @@ pub(crate) struct Incoming<'de> {
     pub(super) chunking: Chunking<'de>,
     /// The pieces that the message came in, if it did.
     pub(crate) pieces: Option<Pieces<'de>>,
-    /// How many values are open.
+    /// Number of open values.
     pub(super) depth: u16,
-    /// Where the any starts that is being gone past, and whether anything in it leads to before that.
+    /// Start of the any that is being gone past, and whether anything in it leads to before that.
     pub(super) any_start: usize,
     pub(super) leads_out: bool,
-    /// How many octets were read again or made, because anys need what is outside them.
+    /// Number of octets that were read again or made, because anys need what is outside them.
     pub(super) repeated: usize,
     /// Octets of repository ids looked up so far: ids of one value may be shared by all others.
     looked_up: usize,
-    /// What values belong to that are read now, within the outermost one.
+    /// Graph of the values that are read now, within the outermost one.
     graph: Arc<Graph>,
     /// Values first read since the outermost one began, and whether a link among them closes a cycle.
     new: Vec<Arc<dyn Instance>>,
@@ -61,7 +62,7 @@ impl fmt::Debug for Incoming<'_> {
 struct Read {
     instance: Arc<dyn Instance>,
     graph: Arc<Graph>,
-    /// How deep in chunks its tag lies.
+    /// Level of chunks in which its tag lies.
     level: u32,
 }
 
@@ -94,7 +95,7 @@ impl<T> Positions<T> {
     }
 }
 
-/// What stands where a value may stand.
+/// Start of a value or of what may stand in its place.
 pub(crate) enum Start {
     Null,
     /// The value whose tag is at this position.
@@ -365,7 +366,7 @@ impl<'de> Decoder<'de> {
         Ok(text)
     }
 
-    /// Who makes the value, and whether some of its state will be left over.
+    /// Returns the factory that makes the value, and whether some of its state will be left over.
     fn factory_for(
         &self,
         place: Place,
@@ -410,7 +411,8 @@ impl<'de> Decoder<'de> {
         self.incoming().skipped.insert(at, level);
     }
 
-    /// How deep in chunks the tag of an earlier value lies; `None` if there is none at this position.
+    /// Returns the level of chunks in which the tag of an earlier value lies; `None` if there is
+    /// none at this position.
     pub(super) fn level_of(&mut self, at: usize) -> Option<u32> {
         let values = self.incoming();
         let read = values.values.find(at).map(|read| read.level);

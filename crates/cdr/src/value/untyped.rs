@@ -1,15 +1,17 @@
 //! Values whose types are known only as type codes: what reading and writing them needs of headers, sharing and chunks.
 
+use crate::prelude::*;
+use alloc::borrow::Cow;
+use alloc::sync::Arc;
+use core::cmp::Ordering;
 use core::fmt;
 use core::hash::{Hash, Hasher};
-use std::borrow::Cow;
-use std::sync::Arc;
 
 use super::read::{Start, TypeInfo};
 use super::{ValueBase, Valuetype};
 use crate::{Decoder, ErrorKind, Result, Shape, TcKind, TypeCode, TypeRef, ValueModifier};
 
-/// Which value it is, whatever its state: the identity of a [`DynamicValue`](crate::DynamicValue).
+/// Identity of a [`DynamicValue`](crate::DynamicValue), whatever its state.
 ///
 /// A clone is the same key. Cloning costs one atomic increment, and making one an allocation.
 #[derive(Clone)]
@@ -21,7 +23,8 @@ impl ValueKey {
         Self::numbered(0)
     }
 
-    /// As [`new`](Self::new), with a number that says which value of a message it is, for those who read `Debug`.
+    /// Returns a key like [`new`](Self::new), with the number of the value in its message, for
+    /// readers of `Debug`.
     pub(super) fn numbered(number: u32) -> Self {
         Self(Arc::new(number))
     }
@@ -40,6 +43,19 @@ impl PartialEq for ValueKey {
 }
 
 impl Eq for ValueKey {}
+
+impl Ord for ValueKey {
+    /// Compares addresses, which is any order.
+    fn cmp(&self, other: &Self) -> Ordering {
+        Arc::as_ptr(&self.0).cmp(&Arc::as_ptr(&other.0))
+    }
+}
+
+impl PartialOrd for ValueKey {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
 
 impl Hash for ValueKey {
     fn hash<H: Hasher>(&self, state: &mut H) {
@@ -60,7 +76,7 @@ pub(crate) struct Untyped {
     pub(crate) ty: TypeCode,
 }
 
-/// What stands where a value may stand.
+/// Value, or what was found in its place.
 pub(crate) enum Found<'de> {
     Null,
     /// A value read before.
@@ -71,7 +87,7 @@ pub(crate) enum Found<'de> {
     Value(Head<'de>),
 }
 
-/// From where to where.
+/// Start and return of a detour.
 pub(crate) struct Detour<'de> {
     back: super::chunks::Back<'de>,
     started: usize,
@@ -94,7 +110,7 @@ pub(crate) enum Known {
     Not,
 }
 
-/// What an any that is gone past needs remembered.
+/// State of an outer any, kept while another one is gone past.
 #[derive(Clone, Copy)]
 pub(crate) struct Bounds {
     any_start: usize,
@@ -104,7 +120,8 @@ pub(crate) struct Bounds {
 /// Types of a graph among which a repository id is looked for: looking costs time for each value.
 const SEARCHED: usize = 256;
 
-/// How many octets may be read again, or be made, for anys that need what is outside them: besides twice the message.
+/// Number of octets that may be read again, or be made, for anys that need what is outside them:
+/// besides twice the message.
 const REPEATED: usize = 64 << 10;
 
 impl<'de> Decoder<'de> {
@@ -235,7 +252,7 @@ impl<'de> Decoder<'de> {
         Ok((key, self.enter_value(head.chunked)))
     }
 
-    /// As [`enter_untyped`](Self::enter_untyped), for a value that nothing is made of.
+    /// Enters a value like [`enter_untyped`](Self::enter_untyped), but makes nothing of it.
     pub(crate) fn enter_unread(&mut self, head: &Head<'_>) -> Result<bool> {
         self.enter_gone_past(head)?;
         Ok(self.enter_value(head.chunked))
@@ -258,7 +275,8 @@ impl<'de> Decoder<'de> {
         Ok(())
     }
 
-    /// From here on, remembers whether anything leads to before this place, which is the start of an any.
+    /// Remembers from here on whether anything leads to before this place, which is the start of an
+    /// any.
     pub(crate) fn start_any(&mut self) -> Bounds {
         let start = self.position();
         let values = self.incoming();

@@ -1,27 +1,28 @@
 //! Writing values: headers, sharing and chunks.
 
-use std::borrow::Cow;
-use std::collections::HashMap;
-use std::sync::Arc;
+use crate::prelude::*;
+use crate::tables::Table;
+use alloc::borrow::Cow;
+use alloc::sync::Arc;
 
 use super::handle::{Instance, Target, address};
 use super::{Link, Value, ValueInfo, ValueKey, Valuetype, tag};
 use crate::{Encode, Encoder, ErrorKind, Limits, Result, TypeCode};
 
-/// What was written of values since the message or encapsulation began.
+/// Values that were written since the message or encapsulation began.
 #[derive(Debug, Default)]
 pub(crate) struct Outgoing {
-    /// Where each value's tag is, by the address of the value.
-    values: HashMap<usize, usize>,
-    /// Where each repository id and codebase is.
-    texts: HashMap<Cow<'static, str>, usize>,
-    /// The same, of values that are known by their type codes.
-    pub(super) keys: HashMap<ValueKey, (usize, TypeCode)>,
+    /// Position of each value's tag, by the address of the value.
+    values: Table<usize, usize>,
+    /// Position of each repository id and codebase.
+    texts: Table<Cow<'static, str>, usize>,
+    /// Position of each value that is known by its type code.
+    pub(super) keys: Table<ValueKey, (usize, TypeCode)>,
     /// Values that nobody else may keep alive until the end: else their address could mean another.
     kept: Vec<Arc<dyn Instance>>,
-    /// How many values are open, chunked or not.
+    /// Number of open values, chunked or not.
     pub(super) depth: u16,
-    /// How many chunked values are open.
+    /// Number of open chunked values.
     pub(super) level: i32,
     /// The chunk being written. Inside a chunked value there always is one.
     chunk: Option<Chunk>,
@@ -34,7 +35,7 @@ struct Chunk {
     before: usize,
     /// Position of its first octet.
     start: usize,
-    /// Which of the encoder's own octets hold its size.
+    /// Position of its size in the encoder's own octets.
     size_at: usize,
 }
 
@@ -101,7 +102,7 @@ impl<'a> Encoder<'a> {
         Ok(())
     }
 
-    /// One value deeper.
+    /// Enters the next level of values.
     pub(super) fn enter_depth(&mut self) -> Result<()> {
         let limit = Limits::default().max_value_depth;
         let values = self.outgoing();

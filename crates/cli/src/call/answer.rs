@@ -115,7 +115,7 @@ pub(super) fn told(exception: &Exception, names: &dyn Names) -> Failed {
     }
 }
 
-/// What was tried to reach the object, if that is why.
+/// Returns the attempts to reach the object, if they are why the call failed.
 fn failure(exception: &Exception) -> Option<oxorb::Failure> {
     let Exception::System(system) = exception else {
         return None;

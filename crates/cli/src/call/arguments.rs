@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::input;
 use crate::types::Known;
 
-/// What the user gave.
+/// Argument as the user gave it.
 pub(super) enum Given<'g> {
     /// A word for each argument.
     Words(&'g [String]),

@@ -47,7 +47,7 @@ pub(crate) struct Args {
     reference: String,
     /// Operation, attribute, or ATTRIBUTE=VALUE
     operation: String,
-    /// One for each in and inout parameter
+    /// Values, one for each in and inout parameter
     #[arg(value_name = "ARG", allow_negative_numbers = true)]
     args: Vec<String>,
     /// All arguments as one JSON array, or as an object by their names; @FILE reads a file, - standard input

@@ -1,4 +1,4 @@
-//! What is called, as an Interface Repository has it.
+//! Operations to call, as an Interface Repository has them.
 
 use oxorb::{Interface as _, Orb, Ref, SystemException, SystemExceptionKind};
 use oxorb_dynamic::Signature;
@@ -59,7 +59,7 @@ struct Search<'s> {
     wanted: &'s Wanted<'s>,
     /// An interface of the object that has not what is wanted.
     nearest: Option<Interface>,
-    /// What came of each attempt.
+    /// Result of each attempt.
     tried: Vec<String>,
 }
 

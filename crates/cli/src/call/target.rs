@@ -1,4 +1,4 @@
-//! Which interface an object has, and what of it is wanted.
+//! The interface of an object, and the part of it that is wanted.
 
 use oxorb::{Interface as _, Ref, SystemException, SystemExceptionKind};
 use oxorb_dynamic::Signature;
@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 use super::answer;
 use crate::output::{Failed, because};
 
-/// What the user wants of the object.
+/// Operation or attribute that the user wants of the object.
 pub(super) struct Wanted<'w> {
     /// An operation, or an attribute.
     pub(super) name: &'w str,
-    /// To write the attribute.
+    /// Whether to write the attribute.
     pub(super) write: bool,
 }
 

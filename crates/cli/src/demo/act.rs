@@ -1,4 +1,4 @@
-//! One act: a server process, the process of the busy clients, and that of the urgent one.
+//! An act: a server process, the process of the busy clients, and that of the urgent one.
 
 use std::time::{Duration, Instant};
 
@@ -41,13 +41,13 @@ impl Act {
     }
 }
 
-/// What was seen in one act.
+/// Results of an act.
 #[derive(serde::Serialize)]
 pub(super) struct Seen {
     pub corbaloc: String,
     pub ior: String,
     pub urgent: UrgentTold,
-    /// How many others there were.
+    /// Number of other clients.
     pub clients: u32,
     pub others: BusyTold,
 }

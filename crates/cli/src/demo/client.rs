@@ -16,7 +16,7 @@ use crate::statistics::{Latencies, Percentiles};
 /// A client process.
 #[derive(Subcommand)]
 pub(crate) enum Client {
-    /// One client that asks for the position at a fixed rate
+    /// Client that asks for the position at a fixed rate
     Urgent(Urgent),
     /// Many clients that let routes be planned without a pause, until standard input is closed
     Busy(Busy),
@@ -30,7 +30,7 @@ pub(crate) struct Urgent {
     /// Have the system's scheduler hear of the priority
     #[arg(long, requires = "lane")]
     real_time: bool,
-    /// For how long
+    /// Time to run
     #[arg(long)]
     seconds: u32,
     /// The server's reference
@@ -39,17 +39,17 @@ pub(crate) struct Urgent {
 
 #[derive(Args)]
 pub(crate) struct Busy {
-    /// How many clients, a thread each
+    /// Number of clients, a thread each
     #[arg(long)]
     clients: u32,
-    /// How long the server plans for each call, in microseconds of its processor
+    /// Processor time of the server that each call is planned with, in microseconds
     #[arg(long)]
     work: u32,
     /// The server's reference
     reference: String,
 }
 
-/// What the urgent client tells: a line of JSON now and then, and one at the end.
+/// Report of the urgent client: a line of JSON now and then, and one at the end.
 #[derive(Clone, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct UrgentTold {
     pub seconds: f64,
@@ -64,7 +64,7 @@ pub(crate) struct UrgentTold {
     pub error: Option<String>,
 }
 
-/// What the others tell together.
+/// Report of all the others together.
 #[derive(Clone, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct BusyTold {
     pub seconds: f64,
@@ -83,7 +83,7 @@ impl BusyTold {
     }
 }
 
-/// Between calls of the urgent client: 50 a second.
+/// Period of the urgent client: 50 calls a second.
 pub(crate) const PERIOD: Duration = Duration::from_millis(20);
 
 /// Nanoseconds by which its calls are sorted.
@@ -91,7 +91,7 @@ pub(crate) const BOUNDS: [u64; 9] = [
     50_000, 100_000, 200_000, 500_000, 1_000_000, 2_000_000, 5_000_000, 10_000_000, 20_000_000,
 ];
 
-/// How often a client tells.
+/// Time between reports of a client.
 const INTERVAL: Duration = Duration::from_millis(200);
 
 /// Calls that are not counted: connecting, warming up.

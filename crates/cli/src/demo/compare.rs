@@ -28,7 +28,7 @@ struct Ratio {
     p50: f64,
     p99: f64,
     max: f64,
-    /// What the others still get done, of what they did without priorities.
+    /// Share of the work without priorities that the others still get done.
     others: f64,
 }
 

@@ -1,4 +1,4 @@
-//! What people see while an act runs: a histogram that lives on a terminal, lines elsewhere.
+//! Picture of an act while it runs: a histogram that lives on a terminal, lines elsewhere.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use super::server::Started;
 use crate::output::{Done, FAINT, Format, STRONG, print};
 use crate::statistics::Time;
 
-/// How often what is shown changes on a terminal.
+/// Time between changes of the picture on a terminal.
 pub(super) const REFRESH: Duration = Duration::from_millis(250);
 
-/// How often to look for news.
+/// Time between looks for news.
 pub(super) const LOOK: Duration = Duration::from_millis(20);
 
 /// Lines that are no terminal come this much less often.
@@ -114,20 +114,20 @@ fn line(urgent: &UrgentTold, others: &BusyTold) -> String {
     )
 }
 
-/// How many of the urgent client's calls took how long.
+/// Returns the lines of a histogram of the urgent client's calls by the time that they took.
 fn histogram(shares: &[u64]) -> impl Iterator<Item = String> {
     let bars = shares.iter().zip(labels());
     let bars = bars.map(|(&count, label)| format!("{label} |{} {count}", bar(shares, count, 44)));
     bars.collect::<Vec<_>>().into_iter()
 }
 
-/// What stands before the bars of a histogram, one for each of the shares.
+/// Returns the labels before the bars of a histogram, one for each of the shares.
 pub(super) fn labels() -> impl Iterator<Item = String> {
     let bounded = BOUNDS.map(|bound| format!("up to {:>9}", Time(bound).to_string()));
     bounded.into_iter().chain([format!("{:>15}", "longer")])
 }
 
-/// At most so many columns wide; a few calls among many still show.
+/// Returns a bar, at most so many columns wide; a few calls among many still show.
 pub(super) fn bar(shares: &[u64], count: u64, width: u64) -> String {
     let all = shares.iter().sum::<u64>().max(1);
     "#".repeat((count * width).div_ceil(all) as usize)

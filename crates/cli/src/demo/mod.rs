@@ -44,7 +44,7 @@ pub(crate) struct Args {
     /// Number of clients that call without a pause
     #[arg(short, long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=64))]
     clients: u32,
-    /// Where the server listens; port 0 lets the system choose
+    /// Address that the server listens at; port 0 lets the system choose
     #[arg(long, default_value = "iiop://127.0.0.1:0", value_name = "ENDPOINT")]
     listen: String,
     /// Print the IDL of the interface and end
@@ -55,7 +55,7 @@ pub(crate) struct Args {
     format: Format,
 }
 
-/// Other demonstrations.
+/// Demonstrations beside the first.
 #[derive(clap::Subcommand)]
 enum Play {
     /// Overload a server under four scheduling strategies, and count missed deadlines beside the simulated ones
@@ -92,7 +92,8 @@ pub(crate) fn run(args: Args) -> Done {
     }
 }
 
-/// Has a thread stay with its connection from one period to the next, and, if so wanted, priorities reach the scheduler.
+/// Gives the ORB a lane whose thread stays with its connection from one period to the next and, if so wanted, has
+/// priorities reach the scheduler.
 fn with_lane(builder: Builder, real_time: bool) -> Builder {
     let builder = builder
         .setting("WorkerStay", "1000")

@@ -9,12 +9,12 @@ use serde::de::DeserializeOwned;
 
 use crate::output::{Done, Failed, because};
 
-/// How long a process may take to start, and to end.
+/// Most time that a process may take to start, and to end.
 pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 
-/// One of the server and the clients.
+/// Process of the server or of clients.
 pub(super) struct Process {
-    /// For messages.
+    /// Name in messages.
     name: &'static str,
     child: Child,
     lines: Receiver<String>,

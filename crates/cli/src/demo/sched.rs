@@ -1,6 +1,7 @@
 //! `oxorb demo sched`: a server that is asked for more than its processor has, under four strategies.
 //!
-//! The eight operations of Table 1 of paper 3, at twice their rates and half their times, 129.6 % of a processor. One thread
+//! The eight operations of Table 1 of paper 3, at twice their rates and half their times, 129.6 % of a processor.
+//! One thread
 //! releases them all at the critical instant and from then on; the server dispatches them from modules whose threads share
 //! one processor. A round lasts half a second and what is left over then; between rounds there is rest, so that the
 //! kernel's limit for real-time threads (`kernel.sched_rt_runtime_us`, usually 95 % of each second) is never reached: it
@@ -40,7 +41,7 @@ pub(crate) struct Args {
     /// Rounds under each strategy; one takes a little more than a second
     #[arg(short, long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=10))]
     rounds: u32,
-    /// For whom the output is
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -50,13 +51,13 @@ const STRATEGIES: [Strategy; 4] = [Strategy::RMS, Strategy::EDF, Strategy::MLF, 
 /// Times of the table are divided by this.
 const QUICKER: u64 = 2;
 
-/// Between rounds.
+/// Pause between rounds.
 const REST: Duration = Duration::from_millis(500);
 
 /// A round that is not over by then never will be.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What was seen of one operation under one strategy.
+/// Results of an operation under a strategy.
 #[derive(Serialize)]
 struct Seen {
     operation: String,
@@ -70,7 +71,7 @@ struct Seen {
     measured_max_ns: u64,
 }
 
-/// One strategy.
+/// Act with one strategy.
 #[derive(Serialize)]
 struct Act {
     strategy: &'static str,
@@ -191,7 +192,7 @@ fn play(
     Ok((act, real_time))
 }
 
-/// Where what runs.
+/// Processors of the server and of the clients.
 #[derive(Clone, Copy)]
 struct Cpus {
     dispatching: usize,
@@ -309,7 +310,7 @@ impl Server {
         })
     }
 
-    /// Until so many requests were served.
+    /// Waits until so many requests were served.
     fn wait(&self, expected: u64) -> Done {
         let until = Instant::now() + PATIENCE;
         loop {

@@ -22,7 +22,7 @@ use crate::output::{Done, Failed, because, print_line};
 /// Arguments of the server process.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Where to listen
+    /// Address to listen at
     #[arg(long)]
     listen: String,
     /// Serve urgent calls in a lane of their own
@@ -33,16 +33,16 @@ pub(crate) struct Args {
     real_time: bool,
 }
 
-/// What the server process prints when it is ready.
+/// First line of the server process, printed when it is ready.
 #[derive(Clone, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Started {
     /// The CPU that all its threads share.
     pub cpu: usize,
-    /// What the urgent client calls.
+    /// Reference for the urgent client.
     pub urgent: String,
-    /// What all others call.
+    /// Reference for all other clients.
     pub busy: String,
-    /// The same for people.
+    /// Reference for the urgent client, for people.
     pub corbaloc: String,
 }
 
@@ -83,7 +83,7 @@ pub(crate) fn run(args: Args) -> Done {
     Ok(())
 }
 
-/// Has all threads of this process compete for the last CPU that it may use, and returns its number.
+/// Makes all threads of this process compete for the last CPU that it may use, and returns its number.
 fn share_one_cpu() -> Result<usize, Failed> {
     let cpu = last_cpu()?;
     stay_on(cpu)?;
@@ -97,7 +97,7 @@ pub(super) fn last_cpu() -> Result<usize, Failed> {
     last.ok_or_else(|| because("this process may use no CPU"))
 }
 
-/// Has this thread, and those that it starts, run on one CPU.
+/// Binds this thread, and those that it starts, to one CPU.
 pub(super) fn stay_on(cpu: usize) -> Done {
     let mut one = CpuSet::new();
     one.set(cpu);
@@ -249,7 +249,7 @@ impl Navigator for Vehicle {
 /// Microseconds; a stranger may call this, too.
 const MOST_PLANNING: u32 = 10_000;
 
-/// What the calling thread used up so far; time during which others run does not count.
+/// Returns the processor time of the calling thread so far; time during which others run does not count.
 fn processor_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)

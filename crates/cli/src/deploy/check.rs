@@ -49,7 +49,9 @@ struct Loaded {
 }
 
 /// Checks one plan.
-pub(super) fn run(args: &Args) -> Done {
+pub(super) fn run(mut args: Args) -> Done {
+    files::take_rt(&args.plan, &mut args.rt);
+    let args = &args;
     let mut loaded = load(args)?;
     let order = match &args.assign {
         Some(file) => Some(assign(args, file, &mut loaded)?),

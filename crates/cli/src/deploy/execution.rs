@@ -13,10 +13,10 @@ use oxorb::{Interface as _, Orb, ThreadPurpose};
 use serde_json::json;
 
 use crate::listening::{Listening, urls};
-use crate::orb::with_args;
+use crate::orb::{heed_signals, with_args};
 use crate::output::{Done, Failed, Format, because, print, print_line};
 
-/// Where execution managers listen unless they are told otherwise.
+/// Port of execution managers that are not told another one.
 pub(super) const PORT: u16 = 2810;
 
 /// Arguments of `oxorb deploy serve`.
@@ -34,12 +34,12 @@ pub(crate) struct Args {
 /// Address and limits of an execution manager.
 #[derive(clap::Args)]
 pub(super) struct Serving {
-    /// Where to listen; 0: the system chooses
+    /// Port to listen on; 0: the system chooses
     #[arg(long, default_value_t = PORT)]
     port: u16,
     #[command(flatten)]
     pub(super) listening: Listening,
-    /// Also write the reference of the execution manager to FILE
+    /// Write the reference of the execution manager to FILE, too
     #[arg(long, value_name = "FILE")]
     ior_file: Option<PathBuf>,
     /// Most plans at a time
@@ -48,7 +48,8 @@ pub(super) struct Serving {
     /// Seconds that each call to a node manager may take that starts or stops something
     #[arg(long, value_name = "S", default_value_t = ExecutionSettings::default().node_timeout.as_secs())]
     node_timeout: u64,
-    /// Seconds for which nodes keep a plan without word of the execution manager, and after which a silent node counts as lost
+    /// Seconds for which nodes keep a plan without word of the execution manager, and after which a silent
+    /// node counts as lost
     #[arg(long, value_name = "S", default_value_t = ExecutionSettings::default().lease.as_secs(), value_parser = clap::value_parser!(u64).range(1..=86_400))]
     lease: u64,
     /// Processes that end unasked: never, or on-failure[:LIMIT[:MILLISECONDS]]
@@ -56,7 +57,7 @@ pub(super) struct Serving {
     pub(super) restart: RestartPolicy,
 }
 
-/// Where the managers of nodes are.
+/// Managers of nodes, and where they are.
 #[derive(clap::Args)]
 pub(super) struct Nodes {
     /// Manager of a node: IOR:, corbaloc:, corbaname: or file:; may be repeated
@@ -166,7 +167,7 @@ pub(super) fn run(args: &Args) -> Done {
     let orb = args.serving.orb()?;
     let nodes = args.nodes.lookup(&orb, BTreeMap::new());
     let manager = args.serving.start(&orb, nodes, args.format, false)?;
-    orb.shutdown_on_signal()?;
+    heed_signals(&orb)?;
     let urls = urls(manager.reference().reference(), EXECUTION_MANAGER);
     match args.format {
         Format::Text => print(format_args!(
@@ -183,10 +184,11 @@ pub(super) fn run(args: &Args) -> Done {
     Ok(())
 }
 
-/// Which execution manager.
+/// Execution manager to call.
 #[derive(clap::Args)]
 pub(super) struct At {
-    /// Execution manager: IOR:, corbaloc:, corbaname: or file:. Unless given it is -ORBInitRef ExecutionManager=URL, or else
+    /// Execution manager: IOR:, corbaloc:, corbaname: or file:. Unless given it is -ORBInitRef
+    /// ExecutionManager=URL, or else
     /// corbaloc::localhost:2810/ExecutionManager
     #[arg(long, value_name = "URL")]
     pub(super) at: Option<String>,

@@ -1,6 +1,6 @@
 //! Documents from files, with the file in front of each error.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use oxorb_deploy::{Document, Error, Format, Limits};
 
@@ -55,6 +55,18 @@ pub(super) fn read(file: &Path, said: Option<Form>) -> Result<Document, Failed> 
     };
     let text = text.map_err(because)?;
     Document::read(&text, format, &Limits::default()).map_err(|error| located(file, &error))
+}
+
+/// Takes the real-time resources that a plan names itself, in a file beside it, unless an option says which. A plan that
+/// cannot be read names none: whoever reads it next tells why.
+pub(super) fn take_rt(plan: &Path, rt: &mut Option<PathBuf>) {
+    if rt.is_some() || plan.as_os_str() == "-" {
+        return;
+    }
+    if let Ok(Document::Plan(read)) = read(plan, None) {
+        let folder = plan.parent().unwrap_or(Path::new(""));
+        *rt = read.resources_file().map(|file| folder.join(file));
+    }
 }
 
 /// An error with the file before each of its findings.

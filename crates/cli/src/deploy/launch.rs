@@ -20,6 +20,7 @@ use super::execution::{At, Nodes, Serving};
 use super::files;
 use crate::listening::urls;
 use crate::node::Starting;
+use crate::orb::heed_signals;
 use crate::output::{Done, Failed, Format, because, print, print_json, print_line};
 
 /// The plan, and what is known beside it.
@@ -139,7 +140,9 @@ fn restart(plan: &mut Plan, policy: RestartPolicy) {
 }
 
 /// Launches a plan: by another execution manager, or as one.
-pub(super) fn launch(args: &LaunchArgs) -> Done {
+pub(super) fn launch(mut args: LaunchArgs) -> Done {
+    files::take_rt(&args.what.plan, &mut args.what.rt);
+    let args = &args;
     let mut plan = args.what.load()?;
     if args.serving.restart != RestartPolicy::Never {
         restart(&mut plan, args.serving.restart);
@@ -179,7 +182,7 @@ fn run(args: &LaunchArgs, plan: &Plan, orb: &Orb) -> Done {
     }
     let nodes = args.nodes.lookup(orb, local);
     let manager = args.serving.start(orb, nodes, args.what.format, true)?;
-    orb.shutdown_on_signal()?;
+    heed_signals(orb)?;
     let plans = Plans::of(manager.reference().clone());
     let launched = plans.launch(plan).map_err(failed)?;
     let urls = urls(manager.reference().reference(), EXECUTION_MANAGER);
@@ -190,7 +193,8 @@ fn run(args: &LaunchArgs, plan: &Plan, orb: &Orb) -> Done {
 }
 
 /// Puts a plan in place of the running one.
-pub(super) fn redeploy(args: &RedeployArgs) -> Done {
+pub(super) fn redeploy(mut args: RedeployArgs) -> Done {
+    files::take_rt(&args.what.plan, &mut args.what.rt);
     let mut plan = args.what.load()?;
     if let Some(policy) = args.restart {
         restart(&mut plan, policy);

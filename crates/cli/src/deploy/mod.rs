@@ -9,6 +9,7 @@ mod execution;
 mod files;
 mod host;
 mod launch;
+mod package;
 mod status;
 
 use crate::output::Done;
@@ -36,6 +37,18 @@ pub(crate) enum Command {
         oxorb deploy convert --from toml --to xml - - < plan.toml"
     )]
     Convert(convert::Args),
+    /// Pack descriptors and artifacts of a folder into an archive (.cpk)
+    #[command(
+        after_help = "Descriptors (.ccd, .cid, .iad, .cpd, .toml and the others) are read first, and files that they name have to be there.\n\
+        The archive is a ZIP file.\n\nExample:\n  oxorb deploy pack gps gps.cpk"
+    )]
+    Pack(package::PackArgs),
+    /// Unpack an archive (.cpk) into a new folder
+    #[command(
+        after_help = "Nothing is written unless all of it can be read: no paths that lead out, no links, 4,096 files and 256 MiB at most.\n\n\
+        Example:\n  oxorb deploy unpack gps.cpk gps"
+    )]
+    Unpack(package::UnpackArgs),
     /// Write the program of one process of a plan as Rust: no XML and no shared library at run time
     #[command(
         after_help = "Components, attributes and connections become plain code over oxorb::components, real-time resources with them (--rt).\n\
@@ -95,15 +108,17 @@ pub(crate) enum Command {
 /// Runs one verb.
 pub(crate) fn run(command: Command) -> Done {
     match command {
-        Command::Check(args) => check::run(&args),
+        Command::Check(args) => check::run(args),
         Command::Convert(args) => convert::run(&args),
-        Command::Static(args) => assembly::run(&args),
+        Command::Pack(args) => package::pack(&args),
+        Command::Unpack(args) => package::unpack(&args),
+        Command::Static(args) => assembly::run(args),
         Command::Host(args) => host::run(&args),
         Command::Serve(args) => execution::run(&args),
-        Command::Launch(args) => launch::launch(&args),
+        Command::Launch(args) => launch::launch(args),
         Command::Status(args) => status::run(&args),
-        Command::Redeploy(args) => launch::redeploy(&args),
+        Command::Redeploy(args) => launch::redeploy(args),
         Command::Stop(args) => status::stop(&args),
-        Command::Emit(command) => emit::run(&command),
+        Command::Emit(command) => emit::run(command),
     }
 }

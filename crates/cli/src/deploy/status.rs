@@ -119,7 +119,7 @@ fn tell(text: &mut String, plan: &Launched, status: &[ProcessStatus]) {
     }
 }
 
-/// One process for programs.
+/// Returns a process as JSON.
 pub(super) fn process_json(process: &ProcessStatus) -> Value {
     let instances = process.instances.iter().map(|instance| {
         json!({

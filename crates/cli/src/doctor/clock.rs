@@ -1,5 +1,6 @@
 //! The clock that calls are timed by.
 
+use super::change::Change;
 use super::finding::Finding;
 use super::host::Host;
 
@@ -23,13 +24,18 @@ pub(super) fn look(host: &Host) -> Vec<Finding> {
             let others = host.text(&format!("{FOLDER}/available_clocksource"));
             let others = others.unwrap_or_default();
             let mut quick = others.split_whitespace().filter(|it| QUICK.contains(it));
-            let cure = match quick.next() {
+            let quick = quick.next();
+            let cure = match quick {
                 Some(quick) => format!("echo {quick} > /{FOLDER}/current_clocksource"),
                 None => "none: the kernel trusts no other clock of this machine".to_owned(),
             };
+            let changes =
+                quick.map(|quick| Change::write(format!("{FOLDER}/current_clocksource"), quick));
             let means =
                 "Each look at the clock is a system call, and every call with a time limit looks.";
             Finding::improve(NAME, clock, means, &[&cure])
+                .by(changes)
+                .left("has no other clock that is quick")
         }
     }]
 }

@@ -1,6 +1,7 @@
 //! Processors: who else runs there, and how fast they wake up.
 
-use super::finding::Finding;
+use super::change::Change;
+use super::finding::{Finding, NEEDS_START};
 use super::host::{Host, listed};
 
 const FOLDER: &str = "sys/devices/system/cpu";
@@ -35,7 +36,7 @@ fn isolation(host: &Host, isolated: &[usize]) -> Finding {
             let cure = format!(
                 "command line of the kernel: isolcpus=managed_irq,domain,{last} nohz_full={last} rcu_nocbs={last}"
             );
-            Finding::improve(NAME, format!("none of {many}"), MEANS, &[&cure])
+            Finding::improve(NAME, format!("none of {many}"), MEANS, &[&cure]).left(NEEDS_START)
         }
         _ => {
             let ticks = host
@@ -51,7 +52,8 @@ fn isolation(host: &Host, isolated: &[usize]) -> Finding {
                     &[&format!(
                         "command line of the kernel: nohz_full={list} rcu_nocbs={list}"
                     )],
-                ),
+                )
+                .left(NEEDS_START),
             }
         }
     }
@@ -69,6 +71,12 @@ fn interrupts(host: &Host, isolated: &[usize]) -> Option<Finding> {
         let processors = host.processors(&path).unwrap_or_default();
         processors.iter().any(|it| isolated.contains(it))
     };
+    let online = host
+        .processors(&format!("{FOLDER}/online"))
+        .unwrap_or_default();
+    let others = online.iter().filter(|it| !isolated.contains(it));
+    let others: Vec<String> = others.map(ToString::to_string).collect();
+    let others = others.join(",");
     let here: Vec<&str> = numbers.iter().filter(comes).map(String::as_str).collect();
     Some(match here.first() {
         None => Finding::good(NAME, "none comes to an isolated processor"),
@@ -81,17 +89,26 @@ fn interrupts(host: &Host, isolated: &[usize]) -> Option<Finding> {
             ),
             "A handler of an interrupt runs before any thread.",
             &[&format!(
-                "echo 0 > /proc/irq/{first}/smp_affinity_list, for each; and keep irqbalance off them"
+                "echo {others} > /proc/irq/{first}/smp_affinity_list, for each; and keep irqbalance off them"
             )],
-        ),
+        )
+        .by(here.iter().map(|number| {
+            Change::write(format!("proc/irq/{number}/smp_affinity_list"), &*others)
+        })),
     })
 }
 
 fn governor(host: &Host) -> Finding {
     const NAME: &str = "speed";
     const MEANS: &str = "A processor that was idle is slow at first.";
-    let governor = |name: &String| host.text(&format!("{FOLDER}/{name}/cpufreq/scaling_governor"));
-    let mut found: Vec<String> = host.names(FOLDER).iter().filter_map(governor).collect();
+    let path = |name: &String| format!("{FOLDER}/{name}/cpufreq/scaling_governor");
+    let governor = |name: &String| host.text(&path(name));
+    let names = host.names(FOLDER);
+    let mut found: Vec<String> = names.iter().filter_map(governor).collect();
+    let governed: Vec<&String> = names
+        .iter()
+        .filter(|name| governor(name).is_some_and(|it| it != "performance"))
+        .collect();
     found.dedup();
     match &found[..] {
         [] => Finding::unknown(
@@ -106,7 +123,10 @@ fn governor(host: &Host) -> Finding {
             format!("governed by {}", found.join(", ")),
             MEANS,
             &["cpupower frequency-set -g performance"],
-        ),
+        )
+        .by(governed
+            .iter()
+            .map(|name| Change::write(path(name), "performance"))),
     }
 }
 
@@ -141,8 +161,24 @@ fn idleness(host: &Host, isolated: &[usize]) -> Finding {
             format!("processor {processor} is back within {most} us"),
             "The first call after a pause waits for the processor to wake up.",
             &[&format!("cpupower idle-set -D {SHALLOW}")],
-        ),
+        )
+        .by(deep(host, processors)),
     }
+}
+
+/// Switches off the states from which a processor comes back late.
+fn deep(host: &Host, processors: &[usize]) -> Vec<Change> {
+    let states = |processor: &usize| {
+        let folder = format!("{FOLDER}/cpu{processor}/cpuidle");
+        let late = |state: &String| {
+            let of = |what: &str| host.number(&format!("{folder}/{state}/{what}"));
+            of("latency").is_some_and(|it| it > SHALLOW) && of("disable") != Some(1)
+        };
+        let names = host.names(&folder).into_iter().filter(|name| late(name));
+        let off = |name| Change::write(format!("{folder}/{name}/disable"), "1");
+        names.map(off).collect::<Vec<_>>()
+    };
+    processors.iter().flat_map(states).collect()
 }
 
 /// Threads of one core.
@@ -150,11 +186,14 @@ fn siblings(host: &Host) -> Option<Finding> {
     const NAME: &str = "shared cores";
     match host.number(&format!("{FOLDER}/smt/active"))? {
         0 => Some(Finding::good(NAME, "each processor has a core of its own")),
-        _ => Some(Finding::improve(
-            NAME,
-            "two processors share a core",
-            "What runs on one of them takes up to half of the other's speed.",
-            &["echo off > /sys/devices/system/cpu/smt/control"],
-        )),
+        _ => Some(
+            Finding::improve(
+                NAME,
+                "two processors share a core",
+                "What runs on one of them takes up to half of the other's speed.",
+                &["echo off > /sys/devices/system/cpu/smt/control"],
+            )
+            .left("is left to you: half of the processors go, and all that runs there moves"),
+        ),
     }
 }

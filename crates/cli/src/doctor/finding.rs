@@ -1,6 +1,8 @@
-//! One thing that was looked at.
+//! Findings: what was looked at, and how it stands.
 
-/// What to think of it.
+use super::change::Change;
+
+/// Judgement of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Verdict {
@@ -10,18 +12,29 @@ pub(super) enum Verdict {
     Unknown,
 }
 
-/// One thing that was looked at, for people and programs.
-#[derive(Debug, serde::Serialize)]
+/// Finding about the host, for people and programs.
+#[derive(Clone, Debug, serde::Serialize)]
 pub(super) struct Finding {
     pub(super) name: &'static str,
     pub(super) verdict: Verdict,
-    /// What the host says.
+    /// State of the host.
     pub(super) seen: String,
-    /// What that does to latency.
+    /// Effect of that state on latency.
     pub(super) means: &'static str,
     /// Commands and settings that change it.
     pub(super) cures: Vec<String>,
+    /// Steps that `--apply` makes and takes back; none where a person has to.
+    pub(super) changes: Vec<Change>,
+    /// Reason why `--apply` leaves it, where there is no step.
+    pub(super) left: &'static str,
 }
+
+/// Why `--apply` leaves what the command line of the kernel says.
+pub(super) const NEEDS_START: &str = "needs another kernel, or another start of this one";
+
+/// Why `--apply` leaves what is decided where the process begins.
+pub(super) const NEEDS_OWNER: &str =
+    "is decided by whoever starts the process: its user, its unit or its container";
 
 impl Finding {
     pub(super) fn good(name: &'static str, seen: impl Into<String>) -> Self {
@@ -31,6 +44,8 @@ impl Finding {
             seen: seen.into(),
             means: "",
             cures: Vec::new(),
+            changes: Vec::new(),
+            left: "",
         }
     }
 
@@ -44,6 +59,7 @@ impl Finding {
             verdict: Verdict::Improve,
             means,
             cures: cures.iter().map(ToString::to_string).collect(),
+            left: "is left to you",
             ..Finding::good(name, seen)
         }
     }
@@ -58,5 +74,17 @@ impl Finding {
             verdict: Verdict::Unknown,
             ..Finding::improve(name, seen, means, cures)
         }
+    }
+
+    /// Adds what `--apply` does.
+    pub(super) fn by(mut self, changes: impl IntoIterator<Item = Change>) -> Self {
+        self.changes.extend(changes);
+        self
+    }
+
+    /// Says why `--apply` does nothing.
+    pub(super) fn left(mut self, why: &'static str) -> Self {
+        self.left = why;
+        self
     }
 }

@@ -2,7 +2,8 @@
 
 use std::fs::{self, File};
 use std::io::Read as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 /// Octets of a file that are read, at most: those of the system are shorter.
 const MOST: u64 = 1 << 20;
@@ -13,11 +14,62 @@ const ENTRIES: usize = 8192;
 /// A host, or a copy of what it tells.
 pub(super) struct Host {
     root: PathBuf,
+    /// Names of findings that are wanted; all where there is none.
+    only: Vec<String>,
 }
 
 impl Host {
     pub(super) fn at(root: PathBuf) -> Self {
-        Host { root }
+        Host {
+            root,
+            only: Vec::new(),
+        }
+    }
+
+    /// Looks at findings of these names only; at all where there is none.
+    pub(super) fn only(mut self, names: &[String]) -> Self {
+        self.only = names.iter().map(|name| name.trim().to_owned()).collect();
+        self
+    }
+
+    pub(super) fn wants(&self, name: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|wanted| wanted == name)
+    }
+
+    /// Returns a name that is wanted and not among those found.
+    pub(super) fn unknown_name<'n>(
+        &self,
+        found: impl Iterator<Item = &'n str> + Clone,
+    ) -> Option<&str> {
+        let known = |wanted: &&String| !found.clone().any(|name| name == **wanted);
+        self.only.iter().find(known).map(String::as_str)
+    }
+
+    /// Whether it is the host on which this runs.
+    pub(super) fn is_this(&self) -> bool {
+        self.root == Path::new("/")
+    }
+
+    /// Returns the place of a file.
+    pub(super) fn path(&self, path: &str) -> PathBuf {
+        self.root.join(path)
+    }
+
+    /// Returns the queueing disciplines of all network devices: as `tc` says here, or as the file `tc-qdisc.json` of a copy
+    /// does (`tc -j qdisc show`). `None`: neither tells.
+    pub(super) fn queues(&self) -> Option<Vec<Queue>> {
+        let text = match self.is_this() {
+            true => {
+                let output = Command::new("tc")
+                    .args(["-j", "qdisc", "show"])
+                    .stdin(Stdio::null())
+                    .output()
+                    .ok()?;
+                String::from_utf8(output.stdout).ok()?
+            }
+            false => self.text("tc-qdisc.json")?,
+        };
+        serde_json::from_str(&text).ok()
     }
 
     /// Returns the text of a file without the white space around it. `None`: it is not there, or may not be read.
@@ -71,6 +123,17 @@ impl Host {
     pub(super) fn processors(&self, path: &str) -> Option<Vec<usize>> {
         listed(&self.text(path)?)
     }
+}
+
+/// A queueing discipline of a network device.
+#[derive(Clone, Debug, serde::Deserialize)]
+pub(super) struct Queue {
+    pub(super) kind: String,
+    #[serde(default)]
+    pub(super) handle: String,
+    pub(super) dev: String,
+    #[serde(default)]
+    pub(super) root: bool,
 }
 
 /// Processors that a list may name, at most: those that Linux may have.

@@ -1,6 +1,7 @@
-//! How soon the kernel lets an urgent thread run.
+//! The time until the kernel lets an urgent thread run.
 
-use super::finding::Finding;
+use super::change::Change;
+use super::finding::{Finding, NEEDS_START};
 use super::host::Host;
 
 pub(super) fn look(host: &Host) -> Vec<Finding> {
@@ -24,6 +25,9 @@ fn release(host: &Host) -> Option<(u32, u32)> {
     Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
 }
 
+/// File that says how much of the kernel can be interrupted, where that is chosen while it runs.
+const DYNAMIC: &str = "sys/kernel/debug/sched/preempt";
+
 fn preemption(host: &Host) -> Finding {
     const NAME: &str = "preemption";
     const MEANS: &str = "A thread of high priority waits while the kernel works for another one, for milliseconds in the worst case.";
@@ -34,38 +38,52 @@ fn preemption(host: &Host) -> Finding {
         return Finding::good(NAME, "PREEMPT_RT");
     }
     let line = host.text("proc/cmdline").unwrap_or_default();
-    let chosen = line
+    let asked = line
         .split_whitespace()
         .find_map(|word| word.strip_prefix("preempt="));
+    // What holds now stands in brackets, where it can be read.
+    let told = host.text(DYNAMIC).unwrap_or_default();
+    let holds = told
+        .split_once('(')
+        .and_then(|(_, rest)| rest.split_once(')'));
+    let chosen = holds.map(|(word, _)| word).or(asked);
+    let full = match holds {
+        Some(_) => vec![Change::write(DYNAMIC, "full")],
+        None => Vec::new(),
+    };
     match chosen {
         _ if has("PREEMPT") && !has("PREEMPT_DYNAMIC") => Finding::improve(
             NAME,
             "PREEMPT: all but what holds a spin lock",
             MEANS,
             &[CURE],
-        ),
+        )
+        .left(NEEDS_START),
         Some("full") if has("PREEMPT_DYNAMIC") => Finding::improve(
             NAME,
             "preempt=full: all but what holds a spin lock",
             MEANS,
             &[CURE],
-        ),
+        )
+        .left(NEEDS_START),
         _ if has("PREEMPT_DYNAMIC") => {
             let seen = chosen.map_or(
                 "PREEMPT_DYNAMIC, as the kernel was built".to_owned(),
                 |it| format!("preempt={it}"),
             );
-            Finding::improve(
-                NAME,
-                seen,
-                MEANS,
-                &["command line of the kernel: preempt=full", CURE],
-            )
+            let cures = [
+                "command line of the kernel: preempt=full",
+                "echo full > /sys/kernel/debug/sched/preempt",
+                CURE,
+            ];
+            Finding::improve(NAME, seen, MEANS, &cures)
+                .by(full)
+                .left(NEEDS_START)
         }
         _ if version.is_empty() => {
             Finding::unknown(NAME, "/proc/version cannot be read", MEANS, &[])
         }
-        _ => Finding::improve(NAME, "voluntary or none", MEANS, &[CURE]),
+        _ => Finding::improve(NAME, "voluntary or none", MEANS, &[CURE]).left(NEEDS_START),
     }
 }
 
@@ -84,7 +102,8 @@ fn throttling(host: &Host) -> Option<Finding> {
             format!("threads of real-time priority have {runtime} us of each {period} us"),
             "Lanes that use more stop until the period is over. Without the limit one that never ends takes its processor for ever.",
             &["sysctl -w kernel.sched_rt_runtime_us=-1"],
-        ),
+        )
+        .by([Change::write("proc/sys/kernel/sched_rt_runtime_us", "-1")]),
         _ => Finding::unknown(NAME, "the kernel does not tell", "", &[]),
     })
 }
@@ -106,7 +125,8 @@ fn starving(host: &Host) -> Option<Finding> {
         }
         Some(most) if *most > 0 => {
             let seen = format!("they have up to {} us of each second", most / 1000);
-            Finding::improve(NAME, seen, MEANS, &[CURE])
+            let off = |name: &String| Change::write(format!("{FOLDER}/{name}/runtime"), "0");
+            Finding::improve(NAME, seen, MEANS, &[CURE]).by(processors.iter().map(off))
         }
         _ => {
             let seen =

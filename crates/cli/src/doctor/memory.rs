@@ -1,6 +1,7 @@
 //! Memory that comes late.
 
-use super::finding::Finding;
+use super::change::Change;
+use super::finding::{Finding, NEEDS_OWNER};
 use super::host::Host;
 
 /// Octets of locked memory that an ORB with some lanes and shared memory needs.
@@ -13,7 +14,41 @@ pub(super) fn look(host: &Host) -> Vec<Finding> {
     let locks = locked(host);
     let mut findings = vec![locks, huge_pages(host)];
     findings.extend(swap(host));
+    findings.extend(movers(host));
     findings
+}
+
+/// Work of the kernel that moves pages, or takes them away for a moment to see who uses them.
+const MOVERS: [(&str, &str, &str, &str); 3] = [
+    (
+        "locked pages that move",
+        "proc/sys/vm/compact_unevictable_allowed",
+        "Pages that are locked are moved together with others, and who touches one meanwhile waits.",
+        "sysctl -w vm.compact_unevictable_allowed=0",
+    ),
+    (
+        "pages between nodes",
+        "proc/sys/kernel/numa_balancing",
+        "The kernel takes pages away for a moment to see which node uses them: each costs a fault.",
+        "sysctl -w kernel.numa_balancing=0",
+    ),
+    (
+        "merged pages",
+        "sys/kernel/mm/ksm/run",
+        "The kernel looks for pages of the same content, and who writes to a merged one waits for a copy.",
+        "echo 0 > /sys/kernel/mm/ksm/run",
+    ),
+];
+
+fn movers(host: &Host) -> impl Iterator<Item = Finding> {
+    let look = |(name, path, means, cure)| {
+        let seen = host.number(path)?;
+        Some(match seen {
+            0 => Finding::good(name, "no"),
+            _ => Finding::improve(name, "yes", means, &[cure]).by([Change::write(path, "0")]),
+        })
+    };
+    MOVERS.into_iter().filter_map(look)
 }
 
 fn locked(host: &Host) -> Finding {
@@ -32,14 +67,17 @@ fn locked(host: &Host) -> Finding {
             &[
                 "/etc/security/limits.d/oxorb.conf: @realtime - memlock unlimited",
                 "unit of systemd: LimitMEMLOCK=infinity",
+                "container: --ulimit memlock=-1",
             ],
-        ),
+        )
+        .left(NEEDS_OWNER),
     }
 }
 
 fn huge_pages(host: &Host) -> Finding {
     const NAME: &str = "transparent huge pages";
-    let setting = host.text("sys/kernel/mm/transparent_hugepage/enabled");
+    const ENABLED: &str = "sys/kernel/mm/transparent_hugepage/enabled";
+    let setting = host.text(ENABLED);
     match setting.as_deref() {
         None => Finding::good(NAME, "the kernel has none"),
         Some(setting) if setting.contains("[always]") => Finding::improve(
@@ -47,7 +85,8 @@ fn huge_pages(host: &Host) -> Finding {
             "always",
             "The kernel moves pages together in the background, and a thread that touches one meanwhile waits.",
             &["echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"],
-        ),
+        )
+        .by([Change::write(ENABLED, "madvise")]),
         Some(setting) if setting.contains("[madvise]") => {
             Finding::good(NAME, "where a program asks")
         }
@@ -60,11 +99,14 @@ fn swap(host: &Host) -> Option<Finding> {
     let swaps = host.text("proc/swaps")?;
     match swaps.lines().count() {
         0 | 1 => Some(Finding::good(NAME, "off")),
-        _ => Some(Finding::improve(
-            NAME,
-            "on",
-            "Memory that is not locked may be on a disk.",
-            &["swapoff -a"],
-        )),
+        _ => Some(
+            Finding::improve(
+                NAME,
+                "on",
+                "Memory that is not locked may be on a disk.",
+                &["swapoff -a"],
+            )
+            .left("is left to you: memory may not suffice for what is swapped out"),
+        ),
     }
 }

@@ -1,10 +1,15 @@
 //! `oxorb doctor`: what this host can guarantee to threads of real-time priority, and what to change.
 
+mod apply;
+mod change;
 mod clock;
+mod container;
 mod cpus;
 mod finding;
+mod hold;
 mod host;
 mod kernel;
+mod measure;
 mod memory;
 mod network;
 mod rights;
@@ -12,18 +17,23 @@ mod rights;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
+use apply::{Applied, Left, Undone};
 use finding::{Finding, Verdict};
+use hold::Ends;
 use host::Host;
 use oxorb::Printable;
 
-use crate::output::{BAD, Done, FAINT, Failed, Format, GOOD, STRONG, because, print, print_json};
+use crate::output::{
+    BAD, Done, FAINT, Failed, Format, GOOD, STRONG, because, print, print_json, print_line,
+};
 
 /// Arguments of `oxorb doctor`.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Reads /proc and /sys, and changes nothing. A cure is a command to be run as root, or a word for the command line of \
-    the kernel. docs/doctor.md says more of each.\n\nExamples:\n  oxorb doctor\n  oxorb doctor --check --format json\n  \
-    oxorb doctor --root /mnt/copy-of-another-host"
+    after_help = "Reads /proc and /sys, and changes nothing without --apply. A cure is a command to be run as root, or a word for the \
+    command line of the kernel. docs/doctor.md says more of each.\n\nExamples:\n  oxorb doctor\n  oxorb doctor --check --format json\n  \
+    oxorb doctor --root /mnt/copy-of-another-host\n  oxorb doctor --measure --plot wakeups.svg\n  oxorb doctor --apply -- ./server\n  \
+    oxorb doctor --apply --measure --seconds 30"
 )]
 pub(crate) struct Args {
     /// Fail if anything is to be improved
@@ -32,9 +42,29 @@ pub(crate) struct Args {
     /// Directory in which proc and sys of the host lie
     #[arg(long, value_name = "DIRECTORY", default_value = "/")]
     root: PathBuf,
-    /// For whom the output is
+    /// Look at findings of these names only
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    only: Vec<String>,
+    #[command(flatten)]
+    measure: measure::MeasureArgs,
+    /// Make what may be made of the cures, and take it back at the end: of COMMAND, of --measure, or at a signal
+    #[arg(long)]
+    apply: bool,
+    /// Leave the changes of --apply in place, for --undo
+    #[arg(long, requires = "apply")]
+    keep: bool,
+    /// Take back what a doctor has changed that was killed, or was to --keep it
+    #[arg(long, conflicts_with_all = ["apply", "check", "measure", "answer"])]
+    undo: bool,
+    /// File that says what was before the changes; else run/oxorb-doctor.json below the root
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
+    /// Program to be run while the changes of --apply are in place, with its arguments
+    #[arg(last = true, requires = "apply", value_name = "COMMAND")]
+    command: Vec<String>,
 }
 
 #[derive(serde::Serialize)]
@@ -46,15 +76,46 @@ struct Report {
     unknown: usize,
 }
 
-/// Prints what was found.
+/// Does what the arguments say.
 pub(crate) fn run(args: Args) -> Done {
+    if let Some(endpoint) = &args.measure.answer {
+        return measure::answer(endpoint);
+    }
     if !args.root.join("proc").is_dir() {
         let root = args.root.display();
         return Err(because(format!(
             "{root} has no directory proc: --root takes the directory in which proc and sys of a host lie"
         )));
     }
-    let report = Report::of(&Host::at(args.root));
+    let record = args.record.clone();
+    let record = record.unwrap_or_else(|| args.root.join("run/oxorb-doctor.json"));
+    let host = Host::at(args.root.clone()).only(&args.only);
+    if args.undo {
+        return told(args.format, "undone", &apply::undo(&host, &record)?);
+    }
+    if args.apply {
+        return while_applied(&args, &host, &record);
+    }
+    if args.measure.is_asked() {
+        let ends = Ends::at_signals()?;
+        let measured = args.measure.run(&ends, args.format)?;
+        return match args.format {
+            Format::Json => print_json(&measured),
+            Format::Text => print(measured),
+        };
+    }
+    let report = Report::of(&host);
+    if let Some(unknown) = host.unknown_name(report.findings.iter().map(|it| it.name)) {
+        let names: Vec<&str> = Report::of(&Host::at(args.root))
+            .findings
+            .iter()
+            .map(|it| it.name)
+            .collect();
+        return Err(because(format!(
+            "no finding is called {unknown:?}; there are {}",
+            names.join(", ")
+        )));
+    }
     match args.format {
         Format::Json => print_json(&report)?,
         Format::Text => print(report.text())?,
@@ -65,6 +126,101 @@ pub(crate) fn run(args: Args) -> Done {
     }
 }
 
+/// Makes the changes, does what is to be done meanwhile, and takes them back whatever becomes of that.
+fn while_applied(args: &Args, host: &Host, record: &std::path::Path) -> Done {
+    // From here on a signal asks for the end, and does not make it.
+    let ends = Ends::at_signals()?;
+    let before = match args.measure.is_asked() {
+        true => Some(args.measure.run(&ends, args.format)?),
+        false => None,
+    };
+    let applied = apply::apply(host, record)?;
+    let meanwhile = meanwhile(args, &ends, &applied, before);
+    if !args.keep {
+        told(args.format, "undone", &apply::undo(host, record)?)?;
+    }
+    meanwhile
+}
+
+fn meanwhile(
+    args: &Args,
+    ends: &Ends,
+    applied: &Applied,
+    before: Option<measure::Measured>,
+) -> Done {
+    told(args.format, "applied", applied)?;
+    if let Some(before) = before {
+        let after = args.measure.run(ends, args.format)?;
+        match args.format {
+            Format::Json => {
+                print_line(&serde_json::json!({ "before": before, "measured": after }))?
+            }
+            Format::Text => print(format!(
+                "\nbefore the changes\n{before}\nwith the changes\n{after}"
+            ))?,
+        }
+    }
+    match args.command.split_first() {
+        Some((program, arguments)) => hold::run(ends, program, arguments),
+        None if args.keep || args.measure.is_asked() => Ok(()),
+        None => {
+            if args.format == Format::Text {
+                print("They are taken back at the end: Ctrl-C, or SIGTERM.\n")?;
+            }
+            ends.wait();
+            Ok(())
+        }
+    }
+}
+
+/// Prints what was done, as text or as a line of JSON.
+fn told<T: serde::Serialize + std::fmt::Display>(format: Format, what: &str, done: &T) -> Done {
+    match format {
+        Format::Json => print_line(&serde_json::json!({ what: done })),
+        Format::Text => print(done),
+    }
+}
+
+impl std::fmt::Display for Applied {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        steps(f, "made", &self.made, &self.left)?;
+        let (made, left) = (self.made.len(), self.left.len());
+        let record = self.record.display();
+        writeln!(
+            f,
+            "\n{made} changes, {left} left; {record} says what was before"
+        )
+    }
+}
+
+impl std::fmt::Display for Undone {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        steps(f, "undone", &self.undone, &self.left)?;
+        let (undone, left) = (self.undone.len(), self.left.len());
+        writeln!(f, "\n{undone} changes are taken back, {left} left")
+    }
+}
+
+fn steps(
+    f: &mut std::fmt::Formatter<'_>,
+    word: &str,
+    made: &[String],
+    left: &[Left],
+) -> std::fmt::Result {
+    for what in made {
+        writeln!(f, "{GOOD}{word:7}{GOOD:#}  {}", Printable(what))?;
+    }
+    for Left { what, why } in left {
+        writeln!(
+            f,
+            "{FAINT}left   {FAINT:#}  {}: {}",
+            Printable(what),
+            Printable(why)
+        )?;
+    }
+    Ok(())
+}
+
 impl Report {
     fn of(host: &Host) -> Self {
         let looks = [
@@ -72,10 +228,12 @@ impl Report {
             cpus::look,
             memory::look,
             rights::look,
+            container::look,
             clock::look,
             network::look,
         ];
-        let findings: Vec<Finding> = looks.iter().flat_map(|look| look(host)).collect();
+        let all = looks.iter().flat_map(|look| look(host));
+        let findings: Vec<Finding> = all.filter(|finding| host.wants(finding.name)).collect();
         let count = |verdict| findings.iter().filter(|it| it.verdict == verdict).count();
         let (good, improve) = (count(Verdict::Good), count(Verdict::Improve));
         Report {
@@ -100,7 +258,9 @@ impl Report {
                 "{style}{word}{style:#}  {STRONG}{name}{STRONG:#}: {seen}"
             );
             if finding.verdict != Verdict::Good {
-                let _ = writeln!(text, "         {}", finding.means);
+                if !finding.means.is_empty() {
+                    let _ = writeln!(text, "         {}", finding.means);
+                }
                 for cure in &finding.cures {
                     let _ = writeln!(text, "           {}", Printable(cure));
                 }

@@ -1,26 +1,44 @@
 //! The way of packets to and from a lane.
 
-use super::finding::Finding;
-use super::host::Host;
+use super::change::Change;
+use super::finding::{Finding, NEEDS_OWNER};
+use super::host::{Host, Queue};
 
 const DEVICES: &str = "sys/class/net";
 
-/// Queueing disciplines that send packets of higher SO_PRIORITY first.
-const BY_PRIORITY: [&str; 3] = ["pfifo_fast", "prio", "mqprio"];
+/// Queueing disciplines that send packets of higher SO_PRIORITY first, or each at its time.
+const BY_PRIORITY: [&str; 7] = [
+    "pfifo_fast",
+    "prio",
+    "mqprio",
+    "ets",
+    "taprio",
+    "etf",
+    "skbprio",
+];
+
+/// The capability to poll for longer than `net.core.busy_read` says.
+const CAP_NET_ADMIN: u32 = 12;
+
+/// Native priority that `--apply` gives threads of devices: that of threads for interrupts.
+const PRIORITY: i32 = 50;
 
 pub(super) fn look(host: &Host) -> Vec<Finding> {
     let devices = host.names(DEVICES);
     let real = |name: &&String| host.has(&format!("{DEVICES}/{name}/device"));
     let devices: Vec<&String> = devices.iter().filter(real).collect();
-    let mut findings: Vec<Finding> = Vec::new();
-    if let Some(first) = devices.first() {
-        findings.push(polling(host, &devices));
-        findings.extend(queueing(host, first));
+    if devices.is_empty() {
+        return Vec::new();
     }
+    let mut findings = vec![polling(host, &devices)];
+    findings.extend(threads(host, &devices));
+    findings.push(busy(host));
+    findings.extend(moderation(host, &devices));
+    findings.extend(queueing(host, &devices));
     findings
 }
 
-/// Who takes packets from the devices.
+/// Looks at who takes packets from the devices.
 fn polling(host: &Host, devices: &[&String]) -> Finding {
     const NAME: &str = "arriving packets";
     let unthreaded =
@@ -38,26 +56,175 @@ fn polling(host: &Host, devices: &[&String]) -> Finding {
             "Packets of bulk and of urgent calls delay each other and any thread of that processor. Threads have a priority.",
             &[
                 &format!("echo 1 > /sys/class/net/{first}/threaded"),
-                &format!("for it in $(pgrep napi/{first}); do chrt -f -p 50 $it; done"),
+                &format!("napi = \"{first}\" of a lane, which gives the threads its priority"),
             ],
-        ),
+        )
+        .by(slow
+            .iter()
+            .map(|device| Change::write(format!("{DEVICES}/{device}/threaded"), "1"))),
     }
 }
 
-/// In which order packets leave.
-fn queueing(host: &Host, device: &str) -> Option<Finding> {
-    const NAME: &str = "leaving packets";
-    let discipline = host.text("proc/sys/net/core/default_qdisc")?;
-    Some(match BY_PRIORITY.contains(&&*discipline) {
-        true => Finding::good(
+/// Threads that take packets of these devices, and their priority; 0: none of real time.
+fn napi(host: &Host, devices: &[&String]) -> Vec<(i32, String, i32)> {
+    let thread = |id: String| {
+        let number: i32 = id.parse().ok()?;
+        let name = host.text(&format!("proc/{id}/comm"))?;
+        let (device, queue) = name.strip_prefix("napi/")?.rsplit_once('-')?;
+        queue.parse::<u32>().ok()?;
+        if !devices.iter().any(|it| *it == device) {
+            return None;
+        }
+        // Fields 40 and 41 of the file, the first behind the name's bracket being the third.
+        let stat = host.text(&format!("proc/{id}/stat"))?;
+        let (_, fields) = stat.rsplit_once(')')?;
+        let mut fields = fields.split_whitespace().skip(37);
+        let priority: i32 = fields.next()?.parse().ok()?;
+        Some((number, name, priority))
+    };
+    host.names("proc").into_iter().filter_map(thread).collect()
+}
+
+fn threads(host: &Host, devices: &[&String]) -> Option<Finding> {
+    const NAME: &str = "priority of the threads that take packets";
+    let all = napi(host, devices);
+    let plain: Vec<_> = all
+        .iter()
+        .filter(|(_, _, priority)| *priority == 0)
+        .collect();
+    let first = all.first()?;
+    Some(match plain.first() {
+        None => Finding::good(NAME, format!("{} and others of real time", first.2)),
+        Some((id, name, _)) => Finding::improve(
             NAME,
-            format!("{discipline}: by priority, unless a device has another queue"),
-        ),
-        false => Finding::improve(
-            NAME,
-            format!("{discipline}, unless a device has another queue"),
-            "Packets of urgent calls wait behind those of others where the link is slower than the host.",
-            &[&format!("tc qdisc replace dev {device} root prio")],
-        ),
+            format!(
+                "{} of {} in SCHED_OTHER, {name} for one",
+                plain.len(),
+                all.len()
+            ),
+            "Any busy thread of real-time priority keeps packets of urgent calls from being taken.",
+            &[&format!("chrt -f -p {PRIORITY} {id}, for each")],
+        )
+        .by(plain.iter().map(|(id, ..)| Change::Schedule {
+            thread: *id,
+            priority: PRIORITY,
+        })),
     })
+}
+
+/// Whether reads of a lane may look for packets in the device.
+fn busy(host: &Host) -> Finding {
+    const NAME: &str = "busy polling";
+    const MEANS: &str = "Reads of lanes with busy_poll wait for the device's interrupt and a switch to their thread instead.";
+    if host.is_capable(CAP_NET_ADMIN) {
+        return Finding::good(NAME, "as lanes say (CAP_NET_ADMIN)");
+    }
+    match host.number("proc/sys/net/core/busy_read") {
+        None => Finding::good(NAME, "the kernel has none, so no lane can wait for it"),
+        Some(0) => Finding::improve(
+            NAME,
+            "needs a privilege, but for the newest kernels",
+            MEANS,
+            &[
+                "container: --cap-add NET_ADMIN",
+                "sysctl -w net.core.busy_read=50, which has all sockets of the host poll",
+            ],
+        )
+        .left(NEEDS_OWNER),
+        Some(time) => Finding::good(NAME, format!("up to {time} us (net.core.busy_read)")),
+    }
+}
+
+/// Time that devices keep packets to themselves, to save interrupts.
+fn moderation(host: &Host, devices: &[&String]) -> Option<Finding> {
+    const NAME: &str = "packets kept back";
+    let path = |device: &str| format!("{DEVICES}/{device}/gro_flush_timeout");
+    let mut all: Vec<(i64, &str)> = Vec::new();
+    for device in devices {
+        if let Some(time) = host.number(&path(device)) {
+            all.push((time, device));
+        }
+    }
+    let (most, device) = *all.iter().max()?;
+    Some(match most {
+        0 => Finding::good(
+            NAME,
+            "not by the kernel (ethtool -c shows what the device does)",
+        ),
+        _ => Finding::improve(
+            NAME,
+            format!("{device} keeps them for up to {most} ns"),
+            "A packet waits for others before anybody sees it.",
+            &[
+                &format!("echo 0 > /sys/class/net/{device}/gro_flush_timeout"),
+                &format!("ethtool -C {device} adaptive-rx off rx-usecs 0"),
+            ],
+        )
+        .by(all
+            .iter()
+            .filter(|(time, _)| *time > 0)
+            .map(|(_, device)| Change::write(path(device), "0"))),
+    })
+}
+
+/// Looks at the order in which packets leave.
+fn queueing(host: &Host, devices: &[&String]) -> Option<Finding> {
+    const NAME: &str = "leaving packets";
+    const MEANS: &str = "Packets of urgent calls wait behind those of others where the link is slower than the host.";
+    let by_priority = |kind: &str| BY_PRIORITY.contains(&kind);
+    let Some(queues) = host.queues() else {
+        let device = devices.first()?;
+        let discipline = host.text("proc/sys/net/core/default_qdisc")?;
+        return Some(match by_priority(&discipline) {
+            true => Finding::good(
+                NAME,
+                format!("{discipline}: by priority, unless a device has another queue"),
+            ),
+            false => Finding::improve(
+                NAME,
+                format!("{discipline}, unless a device has another queue"),
+                MEANS,
+                &[&format!("tc qdisc replace dev {device} root pfifo_fast")],
+            )
+            .left("cannot be seen: tc (iproute2) tells what each device has"),
+        });
+    };
+    let of = |device: &str| -> Vec<&Queue> {
+        let named = queues.iter().filter(|queue| queue.dev == device);
+        named.collect()
+    };
+    let unordered = |device: &&&String| {
+        let queues = of(device);
+        !queues.is_empty() && !queues.iter().any(|queue| by_priority(&queue.kind))
+    };
+    let slow: Vec<&&String> = devices.iter().filter(unordered).collect();
+    let Some(first) = slow.first() else {
+        return Some(Finding::good(NAME, "by priority"));
+    };
+    let root = |device: &str| of(device).into_iter().find(|queue| queue.root);
+    let seen: Vec<String> = slow
+        .iter()
+        .map(|device| {
+            let kind = root(device).map_or("other queues", |queue| queue.kind.as_str());
+            format!("{device} has {kind}")
+        })
+        .collect();
+    // Those that somebody set up are not for a doctor to replace.
+    let delivered = slow
+        .iter()
+        .filter(|device| root(device).is_some_and(|queue| queue.handle == "0:"));
+    let changes = delivered.map(|device| Change::Queue {
+        device: device.to_string(),
+        discipline: "pfifo_fast".to_owned(),
+    });
+    Some(
+        Finding::improve(
+            NAME,
+            seen.join(", "),
+            MEANS,
+            &[&format!("tc qdisc replace dev {first} root pfifo_fast")],
+        )
+        .by(changes)
+        .left("was set up by somebody, and is left to you"),
+    )
 }

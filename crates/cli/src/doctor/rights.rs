@@ -1,6 +1,7 @@
-//! What this user may ask of the kernel.
+//! Rights of this user towards the kernel.
 
-use super::finding::Finding;
+use super::change::Change;
+use super::finding::{Finding, NEEDS_OWNER};
 use super::host::Host;
 
 /// The capability to set any priority.
@@ -10,7 +11,80 @@ pub(super) fn look(host: &Host) -> Vec<Finding> {
     let mut findings = vec![priority(host)];
     findings.extend(quota(host));
     findings.extend(group(host));
+    findings.extend(memory(host));
+    findings.extend(processors(host));
     findings
+}
+
+/// Returns the control group of the second version and all above it, as paths below `sys/fs/cgroup`. In a namespace of its
+/// own the group is the root that it sees.
+fn groups(host: &Host) -> Option<Vec<String>> {
+    let groups = host.text("proc/self/cgroup")?;
+    let group = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
+    let group = group.trim_end_matches('/');
+    let mut paths = vec![group.to_owned()];
+    let mut rest = group;
+    while let Some((above, _)) = rest.rsplit_once('/') {
+        paths.push(above.to_owned());
+        rest = above;
+    }
+    if !group.is_empty() && !paths.iter().any(String::is_empty) {
+        paths.push(String::new());
+    }
+    Some(paths)
+}
+
+/// Memory beyond which threads of the control group are slowed down or ended.
+fn memory(host: &Host) -> Option<Finding> {
+    const NAME: &str = "memory of the control group";
+    let paths = groups(host)?;
+    let limit = |what: &'static str| {
+        let of = |group: &String| host.text(&format!("sys/fs/cgroup{group}/{what}"));
+        paths.iter().filter_map(of).collect::<Vec<_>>()
+    };
+    let (high, most) = (limit("memory.high"), limit("memory.max"));
+    if high.is_empty() && most.is_empty() {
+        return None;
+    }
+    let bound = |all: &[String]| all.iter().filter_map(|it| it.parse::<u64>().ok()).min();
+    Some(match (bound(&high), bound(&most)) {
+        (None, None) => Finding::good(NAME, "any"),
+        (Some(octets), _) => Finding::improve(
+            NAME,
+            format!("slowed down above {octets} octets (memory.high)"),
+            "Above the limit every thread of the group has to give back memory before it goes on, urgent or not.",
+            &["unit of systemd: MemoryHigh=infinity", "container: no --memory-reservation"],
+        )
+        .left(NEEDS_OWNER),
+        (None, Some(octets)) => Finding::good(NAME, format!("up to {octets} octets (memory.max)")),
+    })
+}
+
+/// Processors that the control group may use.
+fn processors(host: &Host) -> Option<Finding> {
+    const NAME: &str = "processors of the control group";
+    let paths = groups(host)?;
+    let mut sets = paths
+        .iter()
+        .map(|group| format!("sys/fs/cgroup{group}/cpuset.cpus.effective"));
+    let allowed = sets.find_map(|path| host.processors(&path))?;
+    let isolated = host.processors("sys/devices/system/cpu/isolated");
+    let isolated = isolated.unwrap_or_default();
+    let lacks: Vec<String> = isolated
+        .iter()
+        .filter(|it| !allowed.contains(it))
+        .map(ToString::to_string)
+        .collect();
+    Some(match lacks.is_empty() {
+        true => Finding::good(NAME, format!("{} of them", allowed.len())),
+        false => Finding::improve(
+            NAME,
+            format!("not the isolated {}", lacks.join(",")),
+            "Lanes cannot be bound to the processors that were kept free for them.",
+            &["unit of systemd: AllowedCPUs=", "container: --cpuset-cpus"],
+        )
+        .left(NEEDS_OWNER),
+    })
 }
 
 fn priority(host: &Host) -> Finding {
@@ -28,37 +102,40 @@ fn priority(host: &Host) -> Finding {
     match host.limit("Max realtime priority") {
         None => Finding::unknown(NAME, "the kernel does not tell the limit", MEANS, &CURES),
         Some(None) => Finding::good(NAME, "1 to 99"),
-        Some(Some(0)) => Finding::improve(NAME, "none", MEANS, &CURES),
+        Some(Some(0)) => Finding::improve(NAME, "none", MEANS, &CURES).left(NEEDS_OWNER),
         Some(Some(most)) if most >= 99 => Finding::good(NAME, "1 to 99"),
         Some(Some(most)) => Finding::improve(
             NAME,
             format!("1 to {most}"),
             "Lanes of higher native priorities are not given theirs.",
             &CURES,
-        ),
+        )
+        .left(NEEDS_OWNER),
     }
 }
 
 /// Processor time of the control group.
 fn quota(host: &Host) -> Option<Finding> {
     const NAME: &str = "processor time of the control group";
-    let groups = host.text("proc/self/cgroup")?;
-    let group = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
-    // In a namespace of its own the group is the root that it sees.
-    let paths =
-        [group, "/"].map(|group| format!("sys/fs/cgroup{}/cpu.max", group.trim_end_matches('/')));
-    let most = paths.iter().find_map(|path| host.text(path))?;
-    match most.split_once(' ') {
+    let limits = groups(host)?.into_iter();
+    let limits = limits.filter_map(|group| host.text(&format!("sys/fs/cgroup{group}/cpu.max")));
+    let limits: Vec<String> = limits.collect();
+    // Any of those above may be the one that counts.
+    let most = limits.iter().find(|it| !it.starts_with("max"));
+    match most.or(limits.first())?.split_once(' ') {
         Some(("max", _)) => Some(Finding::good(NAME, "any")),
-        Some((quota, period)) => Some(Finding::improve(
-            NAME,
-            format!("{quota} us of each {period} us"),
-            "All ordinary threads of the group stop when its time is used up.",
-            &[
-                "unit of systemd: CPUQuota= (empty)",
-                "container: no limit of processors, but a set of them (--cpuset-cpus)",
-            ],
-        )),
+        Some((quota, period)) => Some(
+            Finding::improve(
+                NAME,
+                format!("{quota} us of each {period} us"),
+                "All ordinary threads of the group stop when its time is used up.",
+                &[
+                    "unit of systemd: CPUQuota= (empty)",
+                    "container: no limit of processors, but a set of them (--cpuset-cpus)",
+                ],
+            )
+            .left(NEEDS_OWNER),
+        ),
         None => None,
     }
 }
@@ -74,14 +151,20 @@ fn group(host: &Host) -> Option<Finding> {
     };
     let group = groups.lines().find_map(of_cpu)?;
     match host.number(&format!("sys/fs/cgroup/cpu{group}/cpu.rt_runtime_us"))? {
-        0 => Some(Finding::improve(
-            NAME,
-            "none",
-            "The kernel refuses real-time priorities to all threads of the group.",
-            &[&format!(
-                "echo 950000 > /sys/fs/cgroup/cpu{group}/cpu.rt_runtime_us"
-            )],
-        )),
+        0 => Some(
+            Finding::improve(
+                NAME,
+                "none",
+                "The kernel refuses real-time priorities to all threads of the group.",
+                &[&format!(
+                    "echo 950000 > /sys/fs/cgroup/cpu{group}/cpu.rt_runtime_us"
+                )],
+            )
+            .by([Change::write(
+                format!("sys/fs/cgroup/cpu{group}/cpu.rt_runtime_us"),
+                "950000",
+            )]),
+        ),
         time => Some(Finding::good(NAME, format!("{time} us of each period"))),
     }
 }

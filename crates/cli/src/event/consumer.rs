@@ -39,7 +39,8 @@ pub(super) struct Wanted {
     /// Seconds without an event after which the channel is asked whether it still has this consumer; 0: never
     #[arg(long, value_name = "S", default_value = "2", value_parser = seconds)]
     ping: Duration,
-    /// Look for a channel that is lost, and connect again, for so many seconds; 0: until it is back. Unless given, the loss of
+    /// Look for a channel that is lost, and connect again, for so many seconds; 0: until it is back. Unless
+    /// given, the loss of
     /// the channel ends the command with status 1
     #[arg(long, value_name = "S", value_parser = seconds)]
     reconnect: Option<Duration>,
@@ -234,10 +235,10 @@ impl Consumer {
 /// Shortest wait for an event.
 const SHORTEST: Duration = Duration::from_millis(1);
 
-/// No more events come, or are wanted; with the error if that is one.
+/// End of the events, none of which come or are wanted any more; with the error if that is one.
 pub(super) struct Over(pub(super) Done);
 
-/// What threads of the ORB, and the one that waits for signals, have to say.
+/// Messages of the ORB's threads, and of the one that waits for signals.
 pub(super) enum Message {
     Event(Box<Arrived>),
     /// Something else changed.

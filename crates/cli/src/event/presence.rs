@@ -20,7 +20,7 @@ pub(super) struct Presence {
     pub(super) at: At,
     pub(super) channel: Channel,
     pub(super) filter: Filter,
-    /// What the channel pushes to.
+    /// Consumer that the channel pushes to.
     pub(super) consumer: PushConsumerRef,
     pub(super) takers: Takers,
     pub(super) state: State,
@@ -44,7 +44,8 @@ pub(super) enum Reconnect {
 pub(super) enum State {
     /// The channel has the consumer; it was heard of last at this moment.
     Connected(ProxyPushSupplierRef, Instant),
-    /// It did not answer, or had it no more, since this moment. The connection before may still be there.
+    /// Channel that has not answered, or has no such consumer any more, since this moment. The connection
+    /// before may still be there.
     Lost(Instant, String, Option<ProxyPushSupplierRef>),
 }
 
@@ -56,7 +57,8 @@ impl Presence {
         }
     }
 
-    /// Looks whether the channel has the consumer, and connects again where that is wanted. Takes the time of a few calls at
+    /// Looks whether the channel has the consumer, and connects again where that is wanted. Takes the time of
+    /// a few calls at
     /// most.
     ///
     /// # Errors

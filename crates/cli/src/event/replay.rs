@@ -67,7 +67,7 @@ pub(super) fn run(args: &Args) -> Done {
     told(args, &replayed, playback.ending())
 }
 
-/// What was done.
+/// Counts of a replay.
 #[derive(Default)]
 struct Replayed {
     events: u64,

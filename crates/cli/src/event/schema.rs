@@ -13,7 +13,7 @@ const WRAPPED: &str = "Value";
 pub(super) struct InIdl {
     /// Scoped name of the struct.
     pub(super) name: String,
-    /// Its declaration, after those of all types it is made of.
+    /// Declaration of the type, after those of all types it is made of.
     pub(super) text: String,
 }
 

@@ -42,16 +42,18 @@ pub(crate) struct Args {
     /// Names of the channels
     #[arg(value_name = "NAME", default_values_t = [INITIAL_NAME.to_owned()])]
     names: Vec<String>,
-    /// Serve the OMG's Event and Notification Services, too: a channel of both under NAME, and the factory of channels under
+    /// Serve the OMG's Event and Notification Services, too: a channel of both under NAME, and the factory of
+    /// channels under
     /// NotificationService
     #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "NotifyChannel")]
     notify: Option<String>,
-    /// Directory in which the Notification Service keeps channels, connections and events that are persistent, as the channel
+    /// Directory in which the Notification Service keeps channels, connections and events that are
+    /// persistent, as the channel
     /// NAME is then; made unless it is there. kill -9 loses nothing that was accepted. Needs a --port other than 0 for its
     /// references to be good after a restart
     #[arg(long, value_name = "DIR", requires = "notify")]
     store: Option<PathBuf>,
-    /// Where to listen; references outlive the process if it is always the same. 0: the system chooses
+    /// Port to listen on; references outlive the process if it is always the same. 0: the system chooses
     #[arg(long, default_value_t = 0)]
     port: u16,
     #[command(flatten)]
@@ -59,7 +61,7 @@ pub(crate) struct Args {
     /// Bind each channel in the Naming Service under its name until the server ends
     #[arg(long)]
     bind: bool,
-    /// Also write the reference of the first channel to FILE
+    /// Write the reference of the first channel to FILE, too
     #[arg(long, value_name = "FILE")]
     ior_file: Option<PathBuf>,
     /// Most consumers of each channel, connected or about to be; the answer beyond is IMP_LIMIT
@@ -77,10 +79,12 @@ pub(crate) struct Args {
     /// Seconds between two rounds of asking consumers and suppliers whether they exist; 0: none is asked
     #[arg(long, value_name = "S", default_value_t = 5)]
     ping: u64,
-    /// Seconds without an event after which a supplier that connected with nil is disconnected: it cannot be pinged; 0: never
+    /// Seconds without an event after which a supplier that connected with nil is disconnected: it cannot be
+    /// pinged; 0: never
     #[arg(long, value_name = "S", default_value_t = 0)]
     supplier_idle: u64,
-    /// Threads that deliver from a queue for each consumer, so that no consumer delays another; 0: the thread of each supplier
+    /// Threads that deliver from a queue for each consumer, so that no consumer delays another; 0: the thread
+    /// of each supplier
     /// delivers, without queues. From 0 to 64
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(0..=64))]
     threads: u16,
@@ -101,7 +105,8 @@ pub(crate) struct Args {
     /// Write the times of receipt and delivery into the header of each event
     #[arg(long)]
     timestamps: bool,
-    /// Do not measure how long each consumer's events take, which `oxorb event stat` shows: saves two readings of the clock for
+    /// Do not measure how long each consumer's events take, which `oxorb event stat` shows: saves two
+    /// readings of the clock for
     /// each event, and 5 KiB for each consumer
     #[arg(long)]
     no_latency: bool,

@@ -138,7 +138,7 @@ impl Server {
 struct Look {
     at: Instant,
     events: HashMap<(String, bool, u64), u64>,
-    /// Of consumers, by channel and number.
+    /// Latencies of consumers, by channel and number.
     latencies: HashMap<(String, u64), Latency>,
 }
 

@@ -91,7 +91,7 @@ fn show(args: &Args, consumer: &mut Consumer, types: &ValueTypes) -> Done {
     }
 }
 
-/// One event.
+/// Event as a line of JSON.
 #[derive(Serialize)]
 struct Line {
     r#type: i32,

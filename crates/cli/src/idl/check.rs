@@ -13,7 +13,7 @@ use crate::output::{Done, Failed, Format, print};
 pub(crate) struct Args {
     #[command(flatten)]
     source: Source,
-    /// For whom the diagnostics are
+    /// Format of the diagnostics
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }

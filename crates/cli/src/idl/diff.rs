@@ -23,7 +23,7 @@ pub(crate) struct Args {
     new: PathBuf,
     #[command(flatten)]
     reading: Reading,
-    /// For whom the changes are
+    /// Format of the changes
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }

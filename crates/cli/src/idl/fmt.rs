@@ -135,7 +135,7 @@ fn resume(old: &[&str], new: &[&str], ahead: usize) -> (usize, usize) {
     found.unwrap_or((old.len().min(ahead), new.len().min(ahead)))
 }
 
-/// How the text of a file is written: as the compiler reads it.
+/// Encoding of the text of a file, as the compiler reads it.
 #[derive(Clone, Copy)]
 enum Coding {
     Utf8,

@@ -22,7 +22,7 @@ pub(crate) struct Args {
     /// Folder for the Rust files, one for each IDL file
     #[arg(short, long, value_name = "DIR", default_value = ".")]
     out: PathBuf,
-    /// How values are marshalled: by code of its own for each type, which is fast, or by tables and one
+    /// Marshalling of values: by code of its own for each type, which is fast, or by tables and one
     /// interpreter for all types, which is small. The octets are the same
     #[arg(long, value_enum, default_value_t)]
     marshalling: Kind,
@@ -33,11 +33,19 @@ pub(crate) struct Args {
     /// The operation NAME of a valuetype (bank::Purse::spend) may change the value; `@mutating` in the IDL does the same
     #[arg(long, value_name = "NAME")]
     mutating: Vec<String>,
-    /// Also make a trait for servants of NAME (an interface, or all in a module) that answer later, from any thread;
+    /// Make a trait for servants of NAME (an interface, or all in a module) that answer later, from any thread, too;
     /// `@amh` in the IDL does the same
     #[arg(long, value_name = "NAME")]
     amh: Vec<String>,
-    /// Also make reply handlers and `sendc_` methods for NAME (an interface, or all in a module); `@ami` in the IDL
+    /// Make a further trait for servants of NAME (an interface, or all in a module) that belong to one thread, and need be
+    /// neither `Send` nor `Sync`; `@confined` in the IDL does the same
+    #[arg(long, value_name = "NAME")]
+    confined: Vec<String>,
+    /// Let the compiler inline the stubs of NAME (an interface, or all in a module) in other crates; `@inlined` in the IDL
+    /// does the same
+    #[arg(long, value_name = "NAME")]
+    inline_stubs: Vec<String>,
+    /// Make reply handlers and `sendc_` methods for NAME (an interface, or all in a module); `@ami` in the IDL
     /// does the same
     #[arg(long, value_name = "NAME")]
     ami: Vec<String>,
@@ -45,11 +53,11 @@ pub(crate) struct Args {
     /// that they can raise system exceptions; `@fallible` in the IDL does the same
     #[arg(long, value_name = "NAME")]
     fallible_oneways: Vec<String>,
-    /// Also make traits for the executors of components and homes, and what joins them to a container; the crate needs the
+    /// Make traits for the executors of components and homes, and what joins them to a container; the crate needs the
     /// feature `components` of `oxorb`
     #[arg(long)]
     executors: bool,
-    /// How skeletons find operations by name: perfect, binary or linear
+    /// Search by which skeletons find operations: perfect, binary or linear
     #[arg(long, value_name = "HOW", default_value_t)]
     operation_lookup: OperationLookup,
     /// Write nothing; fail if a file is not what would be written
@@ -120,6 +128,12 @@ fn builder(args: Args) -> Builder {
     }
     for operation in args.mutating {
         builder = builder.mutating(operation);
+    }
+    for name in args.confined {
+        builder = builder.confined(name);
+    }
+    for name in args.inline_stubs {
+        builder = builder.inline_stubs(name);
     }
     for name in args.amh {
         builder = builder.amh(name);

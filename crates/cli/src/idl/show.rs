@@ -26,12 +26,12 @@ pub(crate) struct Args {
     /// Print how many octets the arguments, results and exceptions of each operation take
     #[arg(long, conflicts_with = "equivalent")]
     sizes: bool,
-    /// For whom the output is
+    /// Output format
     #[arg(long, value_enum, default_value_t, conflicts_with_all = ["equivalent", "implied"])]
     format: Format,
 }
 
-/// What interfaces imply.
+/// Operations and types that interfaces imply.
 #[derive(Clone, Copy, clap::ValueEnum)]
 pub(crate) enum Implied {
     /// Asynchronous method invocation

@@ -1,4 +1,4 @@
-//! Which IDL, and how to read it: what the verbs and other commands share.
+//! IDL files and the way to read them, for the verbs and other commands.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ pub(super) struct Source {
     pub(super) reading: Reading,
 }
 
-/// How to read IDL.
+/// Options for reading IDL.
 #[derive(clap::Args)]
 pub(crate) struct Reading {
     /// Look for included files in DIR, too
@@ -39,7 +39,7 @@ impl Source {
         self.files.iter().map(|file| readable(file)).collect()
     }
 
-    /// What the files mean; what is wrong with them is printed here.
+    /// Returns the model of the files; prints what is wrong with them.
     pub(super) fn model(&self) -> Result<Model, Failed> {
         self.reading.model(&self.files())
     }
@@ -64,7 +64,7 @@ impl Reading {
         lenient
     }
 
-    /// What files mean; what is wrong with them is printed here.
+    /// Returns the model of files; prints what is wrong with them.
     pub(crate) fn model<P: AsRef<Path>>(&self, files: &[P]) -> Result<Model, Failed> {
         match oxorb_idl::compile(files, &self.options()) {
             Ok(compiled) => Ok(compiled.model),

@@ -37,7 +37,7 @@ pub(super) fn list(name: Option<&str>, place: &Place, format: Format) -> Done {
     print(text)
 }
 
-/// What stands in an entry and in what stands there, with how deep each is.
+/// Finds the entries in an entry and in those, with the depth of each.
 fn below(repository: &Repository, id: EntryId, depth: usize, found: &mut Vec<(usize, EntryId)>) {
     for id in repository.contents(id, DefinitionKind::DkAll, true) {
         found.push((depth, id));
@@ -147,7 +147,7 @@ fn line(repository: &Repository, entry: &Entry) -> String {
     }
 }
 
-/// How a type is called where it is used.
+/// Returns the name of a type at a place where it is used.
 fn called(entry: &Entry) -> String {
     match &entry.named {
         Some(named) => named.absolute_name.clone(),

@@ -39,11 +39,11 @@ pub(crate) enum Command {
     /// List what is in the repository
     #[command(visible_alias = "list")]
     Ls {
-        /// Only what stands in this module, interface or type: repository id or scoped name
+        /// Module, interface or type to show alone: repository id or scoped name
         name: Option<String>,
         #[command(flatten)]
         place: Place,
-        /// For whom the output is
+        /// Output format
         #[arg(long, value_enum, default_value_t)]
         format: Format,
     },
@@ -53,7 +53,7 @@ pub(crate) enum Command {
         name: String,
         #[command(flatten)]
         place: Place,
-        /// For whom the output is
+        /// Output format
         #[arg(long, value_enum, default_value_t)]
         format: Format,
     },
@@ -64,12 +64,12 @@ pub(crate) enum Command {
     Serve {
         #[command(flatten)]
         place: Place,
-        /// Where to listen; references outlive the process if it is always the same
+        /// Port to listen on; references outlive the process if it is always the same
         #[arg(long, default_value_t = 2810)]
         port: u16,
         #[command(flatten)]
         listening: Listening,
-        /// Also write the reference to FILE
+        /// Write the reference to FILE, too
         #[arg(long, value_name = "FILE")]
         ior_file: Option<PathBuf>,
         /// Milliseconds between looks at whether something was loaded or unloaded; 0 never looks
@@ -78,7 +78,7 @@ pub(crate) enum Command {
     },
 }
 
-/// Where the repository is kept.
+/// Place where the repository is kept.
 #[derive(clap::Args)]
 pub(crate) struct Place {
     /// File the repository is kept in
@@ -161,7 +161,7 @@ impl Place {
     }
 }
 
-/// What the front end has to say it says with the lines in question.
+/// Words an error of the front end with the lines in question.
 fn told(error: oxorb_ifr::Error) -> Failed {
     match error {
         oxorb_ifr::Error::Idl(failed) => {

@@ -9,7 +9,7 @@ use oxorb_ifr::{INITIAL_NAME, Repository, Served, Store};
 
 use super::Place;
 use crate::listening::{Access, Listening, urls};
-use crate::orb::with_args;
+use crate::orb::{heed_signals, with_args};
 use crate::output::{Done, print};
 
 pub(super) fn serve(
@@ -53,12 +53,12 @@ pub(super) fn serve(
             }
         })?;
     }
-    orb.shutdown_on_signal()?;
+    heed_signals(&orb)?;
     orb.run();
     Ok(())
 }
 
-/// What tells that a store was written to.
+/// Stamp of a store's file, which changes when the store is written to.
 #[derive(PartialEq)]
 struct Stamp(SystemTime, u64);
 

@@ -1,4 +1,4 @@
-//! What a name is bound to, as the verbs show it.
+//! Bindings of names, as the verbs show them.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -193,15 +193,15 @@ pub(super) fn describe(object: Option<&ObjectRef>, to: &mut Value) {
 /// Whether an object is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Health {
-    /// It answers.
+    /// Object that answers.
     Alive,
-    /// Its server answers, and says that there is no such object.
+    /// Object that is gone: its server answers, and says so.
     Gone,
-    /// Nobody answers; why.
+    /// Object of which nobody answers; why.
     Unreachable(String),
     /// The name is bound to no object.
     Nil,
-    /// This ORB cannot tell; why.
+    /// Object of which this ORB cannot tell; why.
     Unknown(String),
 }
 
@@ -215,7 +215,7 @@ impl Health {
         }
     }
 
-    /// What a call that raised an exception tells of its object.
+    /// Returns what a call that raised an exception tells of its object.
     pub(super) fn after(exception: SystemException) -> Health {
         let failure = oxorb::last_failure().filter(|failure| failure.exception == exception);
         let attempts = failure.map_or_else(Vec::new, |failure| failure.attempts);

@@ -18,12 +18,12 @@ pub(crate) struct BindArgs {
     /// The name, as id.kind/id.kind
     #[arg(value_parser = super::name_argument)]
     name: Name,
-    /// What shall have it: IOR:, corbaloc:, corbaname: or file:. It is not called
+    /// Reference to bind: IOR:, corbaloc:, corbaname: or file:. It is not called
     reference: String,
     /// Bind it as a context, so that names lead through it
     #[arg(long)]
     context: bool,
-    /// If something has the name, take it away
+    /// Take the name away from what has it
     #[arg(long)]
     rebind: bool,
     /// Make the contexts on the way
@@ -31,7 +31,7 @@ pub(crate) struct BindArgs {
     parents: bool,
     #[command(flatten)]
     at: At,
-    /// For whom the output is
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -62,12 +62,12 @@ pub(crate) struct UnbindArgs {
     /// The name
     #[arg(value_parser = super::name_argument)]
     name: Name,
-    /// If it is a context, destroy that, too; it must be empty
+    /// Destroy the context, too, if it is one; it must be empty
     #[arg(long)]
     destroy: bool,
     #[command(flatten)]
     at: At,
-    /// For whom the output is
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -89,7 +89,7 @@ pub(crate) struct RemoveArgs {
     name: Name,
     #[command(flatten)]
     at: At,
-    /// For whom the output is
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -119,7 +119,7 @@ pub(crate) struct MakeArgs {
     parents: bool,
     #[command(flatten)]
     at: At,
-    /// For whom the output is
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -149,7 +149,7 @@ pub(crate) struct ResolveArgs {
     corbaloc: bool,
     #[command(flatten)]
     at: At,
-    /// For whom the output is
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }

@@ -20,14 +20,14 @@ pub(crate) struct Args {
     /// Name of the context; the server's root unless given
     #[arg(value_parser = super::name_argument)]
     name: Option<Name>,
-    /// Also show type and address of each object; asks the server once for each
+    /// Show type and address of each object, too; asks the server once for each
     #[arg(short, long)]
     long: bool,
     #[command(flatten)]
     most: Most,
     #[command(flatten)]
     at: At,
-    /// For whom the output is
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }

@@ -55,7 +55,7 @@ pub(crate) fn run(command: Command) -> Done {
     }
 }
 
-/// Which name server, and how long to wait for it.
+/// Name server to ask, and the time to wait for it.
 #[derive(clap::Args)]
 pub(crate) struct At {
     /// Naming context to begin at: IOR:, corbaloc:, corbaname: or file:. Unless given it is -ORBInitRef NameService=URL,

@@ -38,14 +38,14 @@ pub(crate) struct Args {
     /// Leave names alone of which nobody knows whether the object comes back
     #[arg(long)]
     gone_only: bool,
-    /// How many objects to ask at a time
+    /// Number of objects to ask at a time
     #[arg(long, default_value_t = 16, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     jobs: u16,
     #[command(flatten)]
     most: Most,
     #[command(flatten)]
     at: At,
-    /// For whom the output is; JSON asks nothing
+    /// Output format; JSON asks nothing
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -142,7 +142,7 @@ impl Checked {
     }
 }
 
-/// What is to be looked at, and what was.
+/// Contexts to look at, and those that were looked at.
 struct Survey {
     root: Names,
     /// Names that may still be taken.
@@ -223,7 +223,7 @@ impl Survey {
         }
     }
 
-    /// What a task leads to, and what there is to say of its name.
+    /// Returns the tasks that a task leads to, and what there is to say of its name.
     fn look(&self, task: Task) -> (Vec<Task>, Option<Checked>) {
         let Some(name) = task.name else {
             let (found, _) = self.list(&self.root, None);
@@ -254,7 +254,7 @@ impl Survey {
         (found, Some(checked))
     }
 
-    /// What is in a context, unless it was looked at before.
+    /// Lists a context, unless it was looked at before.
     fn list(&self, context: &Names, name: Option<&Name>) -> (Vec<Task>, Health) {
         let root = context.root();
         let identity = root.to_corbaloc().unwrap_or_else(|| root.to_ior());
@@ -315,7 +315,7 @@ fn confirmed(count: usize, format: Format) -> Result<bool, crate::output::Failed
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
-/// One line on a terminal that says how far it is.
+/// Line on a terminal that says how far the survey is.
 struct Progress(bool);
 
 impl Progress {

@@ -8,7 +8,7 @@ use oxorb_naming::{Federation, INITIAL_NAME, Limits, NameService, PORT, Rules, S
 use serde_json::json;
 
 use crate::listening::{Access, Listening, urls};
-use crate::orb::with_args;
+use crate::orb::{heed_signals, with_args};
 use crate::output::{Done, Format, print, print_line};
 
 /// Arguments of `oxorb name serve`.
@@ -28,7 +28,7 @@ pub(crate) struct Args {
     /// Keep the names in memory instead: they end with the process
     #[arg(long, conflicts_with = "store")]
     in_memory: bool,
-    /// Where to listen; references to contexts outlive the process if it is always the same. 0: the system chooses
+    /// Port to listen on; references to contexts outlive the process if it is always the same. 0: the system chooses
     #[arg(long, default_value_t = PORT)]
     port: u16,
     #[command(flatten)]
@@ -36,10 +36,11 @@ pub(crate) struct Args {
     /// Refuse every change of names
     #[arg(long)]
     read_only: bool,
-    /// Servers to which names are followed through their contexts, as HOST, HOST:PORT, /PATH or @NAME of a UNIX socket, or uid:NUMBER for those of a user, separated by commas; any or none
+    /// Servers to which names are followed through their contexts, as HOST, HOST:PORT, /PATH or @NAME of a
+    /// UNIX socket, or uid:NUMBER for those of a user, separated by commas; any or none
     #[arg(long, value_name = "SERVERS", default_value = "none")]
     federate: Federation,
-    /// Also write the reference of the root context to FILE
+    /// Write the reference of the root context to FILE, too
     #[arg(long, value_name = "FILE")]
     ior_file: Option<PathBuf>,
     /// Most bindings in one context
@@ -63,12 +64,12 @@ pub(crate) struct Args {
     /// Seconds after which an idle binding iterator is closed
     #[arg(long, value_name = "S", default_value_t = Limits::default().iterator_idle.as_secs())]
     iterator_idle: u64,
-    /// For whom the output is; JSON is one line when it serves, and one for each failure of the store
+    /// Output format; JSON is one line when it serves, and one for each failure of the store
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
-/// How often to look whether the store failed.
+/// Time between looks whether the store failed.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// Serves until the process is ended.
@@ -118,7 +119,7 @@ pub(super) fn run(args: Args) -> Done {
     orb.start_thread(ThreadPurpose::Watcher, "oxorb-watch", move || {
         watch(&service, format);
     })?;
-    orb.shutdown_on_signal()?;
+    heed_signals(&orb)?;
     orb.run();
     Ok(())
 }

@@ -22,14 +22,14 @@ pub(crate) struct Args {
     /// Name of the context to begin at; the server's root unless given
     #[arg(value_parser = super::name_argument)]
     name: Option<Name>,
-    /// How many contexts deep to go
+    /// Depth to go to, in contexts
     #[arg(long, default_value_t = 32, value_name = "N")]
     depth: usize,
     #[command(flatten)]
     most: Most,
     #[command(flatten)]
     at: At,
-    /// For whom the output is
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -63,7 +63,7 @@ struct Walk {
 const DEEPEST: usize = 256;
 
 impl Walk {
-    /// What is in a context; `last` tells for it and each context around it whether it is the last one there.
+    /// Prints the bindings of a context; `last` tells for it and each context around it whether it is the last one there.
     fn below(
         &mut self,
         context: &Names,
@@ -141,7 +141,8 @@ impl Walk {
     }
 }
 
-/// The same for two references to one context, unless its server has several addresses and shows another one each time.
+/// Returns a text that two references to one context share, unless its server has several addresses and shows
+/// another one each time.
 fn identity(context: &Names) -> String {
     let object: ObjectRef = context.root().unchecked_narrow();
     object.to_corbaloc().unwrap_or_else(|| object.to_ior())

@@ -3,23 +3,117 @@
 use std::fmt::Write as _;
 
 use anstyle::Style;
-use oxorb_sched::analysis::partition::{self, Fit, NoRoom, Partition};
-use oxorb_sched::analysis::{self, End, NoChain, Outcome, Report, Unchained, Verdict, sensitivity};
+use oxorb_sched::analysis::partition::Fit;
+use oxorb_sched::analysis::{self, End, NoChain, Outcome, Report, Unchained, Verdict};
 use oxorb_sched::time::Show;
 use oxorb_sched::{Schedule, TaskSet};
 use serde_json::{Value, json};
 
+use super::how::Source;
 use super::load::{Loaded, is_wrong};
-use super::{Source, flows};
+use super::more::{self, Notes};
+use super::{cores, flows, servers};
 use crate::output::{BAD, Done, FAINT, Failed, Format, GOOD, STRONG, because, print, print_json};
 
-pub(super) fn run(source: &Source, sensitivity: bool, cores: Option<u16>, format: Format) -> Done {
-    let loaded = source.load()?;
+/// Options of `oxorb sched analyse`.
+#[derive(clap::Args)]
+pub(crate) struct What {
+    /// Say how much longer each operation might take, and how much shorter its period might be
+    #[arg(long)]
+    pub(super) sensitivity: bool,
+    /// Spread operations over so many processors, each of which is then analysed alone; says how many are used
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    cores: Option<u16>,
+    /// Choice of processor with --cores, the heaviest operation first: first, best (the fullest on which it
+    /// fits) or worst (the emptiest); else worst, first and best are tried
+    #[arg(long, value_name = "NAME", requires = "cores")]
+    pub(super) fit: Option<Fit>,
+    /// All processors of --cores take operations from one queue; the tests are sufficient and not exact
+    #[arg(long, requires = "cores", conflicts_with = "fit")]
+    pub(super) global: bool,
+    /// Say how likely a job is late at most, by the declared distributions of execution times
+    #[arg(long)]
+    pub(super) chance: bool,
+    /// Analyse each file by itself, and not all files together; fails if one of them is not safe
+    #[arg(long)]
+    each: bool,
+}
+
+impl What {
+    /// Whether it is more than verdicts.
+    fn is_about_one_processor(&self) -> bool {
+        self.sensitivity || self.cores.is_some() || self.chance
+    }
+}
+
+/// Findings of an analysis, in both forms.
+pub(super) struct Found {
+    pub(super) json: Value,
+    pub(super) text: String,
+    pub(super) safe: bool,
+}
+
+pub(super) fn run(source: &Source, what: &What, format: Format) -> Done {
+    if what.each {
+        return each(source, what, format);
+    }
+    let found = found(&source.load()?, source, what)?;
+    match format {
+        Format::Json => print_json(&found.json)?,
+        Format::Text => print(found.text)?,
+    }
+    if found.safe {
+        Ok(())
+    } else {
+        Err(Failed::Told)
+    }
+}
+
+/// Analyses one file after the other; what is wrong with one does not keep the others from being analysed.
+fn each(source: &Source, what: &What, format: Format) -> Done {
+    let mut documents = Vec::new();
+    let mut safe = 0;
+    for file in &source.files {
+        let loaded = source.how.load(std::slice::from_ref(file));
+        let name = file.display().to_string();
+        let (mut json, text) = match loaded.and_then(|loaded| found(&loaded, source, what)) {
+            Ok(found) => {
+                safe += usize::from(found.safe);
+                (found.json, found.text)
+            }
+            Err(Failed::Because(why)) => {
+                let told = format!("{BAD}error{BAD:#}: {}\n", oxorb::Printable(&why));
+                (json!({"safe": false, "error": why}), told)
+            }
+            // The message of the IDL compiler.
+            Err(Failed::Told) => (json!({"safe": false, "error": "wrong IDL"}), String::new()),
+        };
+        match format {
+            Format::Json => {
+                json["file"] = name.into();
+                documents.push(json);
+            }
+            Format::Text => print(format!("{STRONG}{name}{STRONG:#}\n{text}\n"))?,
+        }
+    }
+    let files = source.files.len();
+    match format {
+        Format::Json => print_json(&documents)?,
+        Format::Text => print(format!("{safe} of {files} files are safe\n"))?,
+    }
+    match safe == files && files > 0 {
+        true => Ok(()),
+        false => Err(Failed::Told),
+    }
+}
+
+/// Analyses what was read.
+fn found(loaded: &Loaded, source: &Source, what: &What) -> Result<Found, Failed> {
     if !loaded.system.is_empty() {
-        return match sensitivity || cores.is_some() {
-            false => flows::run(&loaded, &source.how, format),
+        return match what.is_about_one_processor() || source.how.optimal {
+            false => flows::found(loaded, &source.how),
             true => Err(because(
-                "--sensitivity and --cores are about one processor; say with --node which one is meant",
+                "--sensitivity, --cores, --chance and --optimal are about one processor; say with --node which one is meant",
             )),
         };
     }
@@ -28,55 +122,56 @@ pub(super) fn run(source: &Source, sensitivity: bool, cores: Option<u16>, format
             "jobs of this node begin when steps on other nodes are done; analyse all nodes, without --node",
         ));
     }
-    let schedule = source.how.schedule(&loaded)?;
-    let findings = Findings::of(&loaded, &schedule);
-    if let Some(cores) = cores {
-        return on_cores(&schedule, &findings, usize::from(cores), format);
+    let schedule = source.how.schedule(loaded)?;
+    let findings = Findings::of(loaded, &schedule);
+    if let Some(cores) = what.cores {
+        return cores::found(loaded, &schedule, &findings, usize::from(cores), what);
     }
-    let report = analysis::analyse(&schedule.tasks);
-    let room: Vec<Option<u64>> = match sensitivity {
-        true => (0..schedule.tasks.tasks.len())
-            .map(|at| sensitivity::longest(&schedule.tasks, at))
-            .collect(),
-        false => Vec::new(),
+    let set = &schedule.tasks;
+    let report = servers::analyse(loaded, &schedule);
+    let notes = Notes::of(loaded, &schedule, what)?;
+    let mixed = match analysis::mixed::is_mixed(set) {
+        true => Some(analysis::mixed::analyse(set)?),
+        false => None,
     };
-    let scale = sensitivity
-        .then(|| sensitivity::scale(&schedule.tasks))
-        .flatten();
-    let safe = findings.sound() && report.protects_critical(&schedule.tasks);
-    match format {
-        Format::Json => {
-            let mut told = as_json(&schedule, &report, &findings);
-            told["safe"] = safe.into();
-            if sensitivity {
-                told["longest_ns"] = json!(room);
-                told["scale"] = json!(scale.map(|scale| scale as f64 / 1_000.0));
-            }
-            print_json(&told)?;
-        }
-        Format::Text => {
-            print(head(&schedule, &report, &findings))?;
-            print(verdicts(&schedule.tasks, &report.verdicts, &room))?;
-            print(chains(&schedule.tasks, &report.chains))?;
-            print(unchained(&schedule.tasks, &report.unchained))?;
-            if let Some(scale) = scale {
-                let scale = scale as f64 / 1_000.0;
-                print(format!(
-                    "\nall execution times may grow to {scale:.3} of what they are\n"
-                ))?;
-            }
-            print(conclusion(&schedule, &report, &findings))?;
-        }
+    let servers = servers::found(loaded, &schedule);
+    let kept = |one: &analysis::mixed::Verdict| {
+        one.meets() || !(one.is_high || set.tasks[one.task].critical)
+    };
+    let safe = findings.sound()
+        && report.protects_critical(set)
+        && mixed.iter().flatten().all(kept)
+        && servers.iter().all(|one| one.is_proved());
+    let mut json = as_json(&schedule, &report, &findings);
+    json["safe"] = safe.into();
+    notes.add_to(&mut json, &report);
+    let mut text = head(&schedule, &report, &findings);
+    text.push_str(&verdicts_with(set, &report.verdicts, &notes));
+    text.push_str(&chains(set, &report.chains));
+    text.push_str(&unchained(set, &report.unchained));
+    if let Some(mixed) = &mixed {
+        text.push_str(&more::mixed_text(set, mixed));
+        json["mixed_criticality"] = more::mixed_json(set, mixed);
     }
-    if safe { Ok(()) } else { Err(Failed::Told) }
+    if !servers.is_empty() {
+        servers.iter().for_each(|one| text.push_str(&one.as_text()));
+        json["servers"] = servers
+            .iter()
+            .map(servers::Served::as_json)
+            .collect::<Vec<_>>()
+            .into();
+    }
+    text.push_str(&notes.last_lines());
+    text.push_str(&conclusion(&schedule, &report, &findings, safe));
+    Ok(Found { json, text, safe })
 }
 
 /// Objections to a schedule that hold before any deadline is checked.
-struct Findings {
-    /// As lines.
-    told: Vec<String>,
+pub(super) struct Findings {
+    /// Lines for people.
+    pub(super) told: Vec<String>,
     /// Number of these that are errors of the operations.
-    errors: usize,
+    pub(super) errors: usize,
     /// Reason why the schedule is worthless on one processor.
     problems: Vec<String>,
 }
@@ -102,7 +197,7 @@ impl Findings {
 }
 
 /// The verdict on the whole set as one line.
-fn conclusion(schedule: &Schedule, report: &Report, findings: &Findings) -> String {
+fn conclusion(schedule: &Schedule, report: &Report, findings: &Findings, safe: bool) -> String {
     let tasks = &schedule.tasks.tasks;
     let open = |verdict: &&Verdict| verdict.outcome != Outcome::Meets;
     let lost = report.verdicts.iter().filter(open);
@@ -112,6 +207,9 @@ fn conclusion(schedule: &Schedule, report: &Report, findings: &Findings) -> Stri
         .count();
     let others = lost.count() - critical;
     let wrong = findings.errors + findings.problems.len();
+    if wrong == 0 && critical == 0 && !safe {
+        return format!("\n{BAD}not safe{BAD:#}: a server or a mode of overruns is not proved\n");
+    }
     if wrong == 0 && critical == 0 {
         let rest = match others {
             0 => String::new(),
@@ -175,7 +273,7 @@ fn head(schedule: &Schedule, report: &Report, findings: &Findings) -> String {
     out
 }
 
-/// How an outcome is shown.
+/// Returns the mark of an outcome and its style.
 pub(super) fn mark(outcome: Outcome) -> (Style, &'static str) {
     match outcome {
         Outcome::Meets => (GOOD, "ok  "),
@@ -187,7 +285,14 @@ pub(super) fn mark(outcome: Outcome) -> (Style, &'static str) {
 pub(super) fn verdicts<'a>(
     set: &TaskSet,
     verdicts: impl IntoIterator<Item = &'a Verdict>,
-    room: &[Option<u64>],
+) -> String {
+    verdicts_with(set, verdicts, &Notes::default())
+}
+
+fn verdicts_with<'a>(
+    set: &TaskSet,
+    verdicts: impl IntoIterator<Item = &'a Verdict>,
+    notes: &Notes,
 ) -> String {
     let mut out = String::new();
     for verdict in verdicts {
@@ -204,9 +309,7 @@ pub(super) fn verdicts<'a>(
             task.band,
             verdict.explain(set)
         );
-        if let Some(Some(longest)) = room.get(verdict.task) {
-            let _ = write!(out, "; might take up to {}", Show(*longest));
-        }
+        out.push_str(&notes.of_task(verdict.task));
         out.push('\n');
     }
     out
@@ -277,7 +380,7 @@ fn names<'s>(set: &'s TaskSet, places: &'s [usize]) -> impl Iterator<Item = &'s 
     places.iter().map(|&place| set.tasks[place].name.as_str())
 }
 
-/// One verdict.
+/// Returns a verdict as JSON.
 pub(super) fn verdict_json(set: &TaskSet, verdict: &Verdict) -> Value {
     let task = &set.tasks[verdict.task];
     let waits = verdict.waits.iter().map(
@@ -333,65 +436,4 @@ fn as_json(schedule: &Schedule, report: &Report, findings: &Findings) -> Value {
         "chains": chains.collect::<Vec<_>>(),
         "unchained": unchained.collect::<Vec<_>>(),
     })
-}
-
-/// Assigns operations to processors so that the load is shared, or else, where that leaves no room for one, so that there
-/// is room. Returns in words to which of several processors an operation goes.
-fn spread(set: &TaskSet, cores: usize) -> Result<(Partition, &'static str), NoRoom> {
-    let ways = [
-        (Fit::Worst, "emptiest"),
-        (Fit::First, "first"),
-        (Fit::Best, "fullest"),
-    ];
-    let mut refused = None;
-    for (fit, goes_to) in ways {
-        match partition::partition(set, cores, fit) {
-            Ok(found) => return Ok((found, goes_to)),
-            Err(why) => refused = refused.or(Some(why)),
-        }
-    }
-    Err(refused.expect("there are ways"))
-}
-
-fn on_cores(schedule: &Schedule, findings: &Findings, cores: usize, format: Format) -> Done {
-    let set = &schedule.tasks;
-    if findings.errors > 0 {
-        // Problems are about one processor; errors are about operations.
-        return Err(because(findings.told.join("\n")));
-    }
-    let (found, goes_to) = spread(set, cores).map_err(|refused| {
-        because(format!(
-            "{} fits on none of {cores} processors beside what is there already, whether each operation goes to the \
-             emptiest, the first or the fullest processor on which it fits",
-            set.tasks[refused.task].name
-        ))
-    })?;
-    let used = found.processors.iter().filter(|tasks| !tasks.is_empty());
-    let used = used.count();
-    let name = |&task: &usize| set.tasks[task].name.as_str();
-    match format {
-        Format::Json => {
-            let cores = found
-                .processors
-                .iter()
-                .map(|tasks| tasks.iter().map(name).collect::<Vec<_>>());
-            print_json(&json!({
-                "cores": cores.collect::<Vec<_>>(),
-                "used": used,
-                "fit": goes_to,
-            }))
-        }
-        Format::Text => {
-            let mut out = format!(
-                "{used} of {cores} processors used: each operation is on the {goes_to} one on which it fitted\n"
-            );
-            for (core, tasks) in found.processors.iter().enumerate() {
-                let part = partition::part(set, tasks);
-                let used = oxorb_sched::Utilization::of(&part.tasks);
-                let _ = writeln!(out, "{STRONG}processor {core}{STRONG:#}: {used}");
-                out.push_str(&verdicts(&part, &found.reports[core].verdicts, &[]));
-            }
-            print(out)
-        }
-    }
 }

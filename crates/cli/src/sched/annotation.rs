@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use oxorb_idl::model::{Annotation, AnnotationParam, AnnotationValue, DefKind, Export, Value};
 use oxorb_idl::source::{SourceMap, Span};
 use oxorb_sched::repository::Characteristics;
-use oxorb_sched::time;
 
 use super::load::Loaded;
 use crate::output::{Failed, because};
@@ -92,41 +91,16 @@ fn place(sources: &SourceMap, span: Span) -> String {
 }
 
 fn characteristics(annotation: &Annotation) -> Result<Characteristics, String> {
-    let mut said = Characteristics::default();
+    let mut params = Vec::new();
     for param in &annotation.params {
-        let text = || text(param);
-        let time = || time::parse(&text()?).map_err(|error| error.to_string());
-        match param.name.as_str() {
-            "wcet" => said.worst_case = time()?,
-            "typical" => said.typical = time()?,
-            "cached" => said.cached = time()?,
-            "quantum" => said.quantum = time()?,
-            "deadline" => said.constraints.deadline = Some(time()?),
-            "jitter" => said.constraints.jitter = time()?,
-            "blocking" => said.constraints.blocking = time()?,
-            "offset" => said.constraints.offset = Some(time()?),
-            "period" => {
-                said.period = time::parse_period(&text()?).map_err(|error| error.to_string())?;
-                if said.period == 0 {
-                    return Err(
-                        "a period of 0 is none; leave it out where callers give the rate".into(),
-                    );
-                }
-            }
-            "criticality" => {
-                said.criticality = text()?.parse().map_err(|error| format!("{error}"))?;
-            }
-            "importance" => {
-                said.importance = text()?.parse().map_err(|error| format!("{error}"))?;
-            }
-            "threads" => said.threads = number(param)?,
-            other => return Err(format!("it has no {other}")),
-        }
+        let value = match param.name.as_str() {
+            "threads" => number(param)?.to_string(),
+            _ => text(param)?,
+        };
+        params.push((param.name.as_str(), value));
     }
-    if said.typical == 0 {
-        said.typical = said.worst_case;
-    }
-    Ok(said)
+    let params = params.iter().map(|(name, value)| (*name, value.as_str()));
+    oxorb_sched::annotation::characteristics(params)
 }
 
 fn text(param: &AnnotationParam) -> Result<String, String> {

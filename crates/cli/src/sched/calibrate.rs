@@ -1,5 +1,5 @@
-//! `oxorb sched calibrate`: runs the application, measures what its operations take and who calls whom, and feeds that back
-//! (A11.17, A11.19).
+//! `oxorb sched calibrate`: runs the application, measures what its operations take and who calls whom, and feeds
+//! that back.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use oxorb_sched::DispatchTable;
 use oxorb_sched::time::Show;
 use serde_json::json;
 
-use super::Source;
+use super::how::Source;
 use super::measured::{CallCount, OperationMeasurement, Server};
 use super::{emit, rewrite};
 use crate::output::{Done, FAINT, Failed, Format, STRONG, because, print, print_json};
@@ -20,19 +20,20 @@ use crate::output::{Done, FAINT, Failed, Format, STRONG, because, print, print_j
 pub(crate) struct Args {
     #[command(flatten)]
     source: Source,
-    /// Where the application listens; else it is told to listen on a port of this machine, through OXORB_LISTENENDPOINTS
+    /// Address that the application listens at; else it is told to listen on a port of this machine, through
+    /// OXORB_LISTENENDPOINTS
     #[arg(long, value_name = "URL")]
     server: Option<String>,
-    /// How long to measure
+    /// Time to measure
     #[arg(short, long, value_name = "S", default_value_t = 10.0)]
     seconds: f64,
-    /// What a worst-case time becomes, in times of the longest that was measured
+    /// Factor from the longest time that was measured to the worst-case time
     #[arg(long, value_name = "FACTOR", default_value_t = 1.2)]
     margin: f64,
     /// Write the task set with what was measured to FILE; may be the one that was read
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// For whom the result is
+    /// Format of the result
     #[arg(long, value_enum, default_value_t)]
     format: Format,
     /// The application with its arguments, started with OXORB_SCHEDULE in its environment; left out: one that runs and
@@ -50,10 +51,10 @@ impl Found {
     }
 }
 
-/// How long the application may take to answer for the first time.
+/// Most time that the application may take to answer for the first time.
 const START: Duration = Duration::from_secs(30);
 
-/// What was found out of one operation.
+/// Findings about one operation.
 pub(super) struct Found {
     pub(super) operation: String,
     /// Nanoseconds.
@@ -190,7 +191,7 @@ fn free_port() -> Result<u16, Failed> {
     Ok(listener.local_addr()?.port())
 }
 
-/// Until it answers, or ends.
+/// Waits until the server answers, or the application ends.
 fn wait_for(server: &Server, mut application: Option<&mut Application>) -> Done {
     let until = Instant::now() + START;
     loop {

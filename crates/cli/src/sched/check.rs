@@ -3,8 +3,9 @@
 use oxorb_sched::Schedule;
 use serde_json::json;
 
+use super::flows;
+use super::how::Source;
 use super::load::is_wrong;
-use super::{Source, flows};
 use crate::output::{BAD, Done, Failed, Format, GOOD, print, print_json};
 
 pub(super) fn run(source: &Source, format: Format) -> Done {

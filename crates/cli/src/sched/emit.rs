@@ -1,14 +1,15 @@
-//! `oxorb sched emit`: the table of static priorities as source (A11.16).
+//! `oxorb sched emit`: the table of static priorities as source.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
-use oxorb_sched::analysis::{self, Outcome};
+use oxorb_sched::analysis::Outcome;
 use oxorb_sched::{DispatchTable, Dispatching, Schedule};
 use serde_json::json;
 
-use super::Source;
-use super::load::is_wrong;
+use super::how::Source;
+use super::load::{Loaded, is_wrong};
+use super::servers;
 use crate::output::{Done, Failed, because, print};
 
 /// Languages of tables.
@@ -19,7 +20,7 @@ pub(crate) enum Language {
     Rust,
     /// A header for C++17
     Cpp,
-    /// For programs that read it at start
+    /// JSON for programs that read it at start
     Json,
 }
 
@@ -42,7 +43,7 @@ pub(super) fn run(source: &Source, language: Language, unproved: bool, out: Opti
     enforceable.map_err(|error| because(error.to_string()))?;
     // Where steps on other nodes release jobs, only `analyse` of all nodes proves deadlines.
     if !unproved && !loaded.is_fed {
-        prove(&schedule)?;
+        prove(&loaded, &schedule)?;
     }
     let table = match language {
         Language::Rust => rust(&schedule),
@@ -57,8 +58,8 @@ pub(super) fn run(source: &Source, language: Language, unproved: bool, out: Opti
 }
 
 /// Refuses a schedule with critical deadlines that are not proved.
-fn prove(schedule: &Schedule) -> Done {
-    let report = analysis::analyse(&schedule.tasks);
+fn prove(loaded: &Loaded, schedule: &Schedule) -> Done {
+    let report = servers::analyse(loaded, schedule);
     let set = &schedule.tasks;
     let lost = report
         .verdicts

@@ -8,23 +8,23 @@ use oxorb_sched::time::Show;
 use oxorb_sched::{Schedule, TaskSet};
 use serde_json::{Value, json};
 
-use super::How;
-use super::analyse::{mark, verdict_json, verdicts};
+use super::analyse::{Found, mark, verdict_json, verdicts};
+use super::how::How;
 use super::load::{Loaded, is_wrong};
 use super::system::{self, Analysed, Flow};
 use crate::output::{BAD, Done, Failed, Format, GOOD, STRONG, print, print_json};
 
-/// Analyses all nodes and flows; fails unless each flow and each critical operation is proved.
-pub(super) fn run(loaded: &Loaded, how: &How, format: Format) -> Done {
+/// Analyses all nodes and flows; safe if each flow and each critical operation is proved.
+pub(super) fn found(loaded: &Loaded, how: &How) -> Result<Found, Failed> {
     let analysed = system::analyse(loaded, how)?;
     let nodes = analysed.schedules.iter().enumerate();
     let mut findings = nodes.flat_map(|(at, schedule)| findings(loaded, at, schedule));
     let safe = !findings.any(|(wrong, _)| wrong) && is_safe(&analysed);
-    match format {
-        Format::Json => print_json(&as_json(loaded, &analysed, safe))?,
-        Format::Text => print(as_text(loaded, &analysed))?,
-    }
-    if safe { Ok(()) } else { Err(Failed::Told) }
+    Ok(Found {
+        json: as_json(loaded, &analysed, safe),
+        text: as_text(loaded, &analysed),
+        safe,
+    })
 }
 
 /// Says what is wrong with the files, without proving anything.
@@ -67,7 +67,7 @@ pub(super) fn check(loaded: &Loaded, how: &How, format: Format) -> Done {
     if good { Ok(()) } else { Err(Failed::Told) }
 }
 
-/// What there is against the schedule of a node, and whether it makes the files wrong.
+/// Returns the objections to the schedule of a node, each with whether it makes the files wrong.
 fn findings(loaded: &Loaded, at: usize, schedule: &Schedule) -> Vec<(bool, String)> {
     let anomalies = schedule.anomalies.iter();
     let mut findings: Vec<_> = anomalies
@@ -119,7 +119,7 @@ fn as_text(loaded: &Loaded, analysed: &Analysed) -> String {
         let _ = writeln!(out, "{STRONG}{name}{STRONG:#}: {kind}, {total} used");
         let others = found.verdicts[at].iter();
         let others = others.filter(|verdict| verdict.method != Method::Holistic);
-        out.push_str(&verdicts(&found.resources[at].set, others, &[]));
+        out.push_str(&verdicts(&found.resources[at].set, others));
     }
     for (flow, end) in loaded.system.flows.iter().zip(&found.flows) {
         flow_text(&mut out, loaded, analysed, flow, end);
@@ -148,13 +148,21 @@ fn flow_text(out: &mut String, loaded: &Loaded, analysed: &Analysed, flow: &Flow
         .unwrap_or(0);
     let nodes = loaded.system.nodes.iter().map(|node| node.name.0.len());
     let nodes = nodes.max().unwrap_or(0);
-    for ((step, _), by) in flow.steps.iter().zip(&end.by) {
+    for (((step, _), by), best) in flow.steps.iter().zip(&end.by).zip(&end.best) {
         let Some((at, set, task)) = place(loaded, analysed, step) else {
             continue;
         };
         let node = &loaded.system.nodes[at].name.0;
         let verdict = &analysed.found.verdicts[at][task];
         let told = match by {
+            Some(by) if *best > 0 => {
+                format!(
+                    "done between {} and {}: {}",
+                    Show(*best),
+                    Show(*by),
+                    verdict.reasons(set)
+                )
+            }
             Some(by) => format!("done by {}: {}", Show(*by), verdict.reasons(set)),
             None => "not known when it is done".to_owned(),
         };
@@ -162,7 +170,7 @@ fn flow_text(out: &mut String, loaded: &Loaded, analysed: &Analysed, flow: &Flow
     }
 }
 
-/// What was found for a flow, as a sentence.
+/// Returns the verdict on a flow as a sentence.
 fn verdict(flow: &Flow, end: &EndToEnd) -> String {
     let deadline = Show(flow.deadline);
     match end.response {
@@ -235,15 +243,18 @@ fn as_json(loaded: &Loaded, analysed: &Analysed, safe: bool) -> Value {
         .iter()
         .zip(&found.flows)
         .map(|(flow, end)| {
-            let steps = flow.steps.iter().zip(&end.by).map(|((step, _), by)| {
+            let steps = flow.steps.iter().zip(&end.by).zip(&end.best);
+            let steps = steps.map(|(((step, _), by), best)| {
                 let node =
                     place(loaded, analysed, step).map(|(at, ..)| &loaded.system.nodes[at].name.0);
-                json!({"operation": step, "node": node, "done_by_ns": by})
+                json!({"operation": step, "node": node, "done_by_ns": by, "done_from_ns": best})
             });
             json!({
                 "name": flow.name.0,
                 "deadline_ns": flow.deadline,
                 "response_ns": end.response,
+                "holistic_ns": end.holistic,
+                "offsets_ns": end.offsets,
                 "meets": end.meets,
                 "because": verdict(flow, end),
                 "steps": steps.collect::<Vec<_>>(),

@@ -1,4 +1,5 @@
-//! Operations from files: task sets as TOML, and annotations in IDL. Both feed one repository, and every problem has its
+//! Operations from files: task sets as TOML, annotations in IDL, and models in AADL. All feed one repository, and
+//! every problem has its
 //! place.
 
 use std::collections::HashMap;
@@ -7,25 +8,28 @@ use std::path::{Path, PathBuf};
 use oxorb_sched::repository::{CallKind, Characteristics, Handle};
 use oxorb_sched::{Anomaly, Repository, Severity};
 
+use super::extra::Extra;
 use super::system::System;
-use super::{annotation, set};
+use super::{aadl, annotation, set};
 use crate::output::{Failed, because};
 
-/// What the files say.
+/// Contents of the files.
 pub(super) struct Loaded {
     pub(super) repository: Repository,
-    /// What `[schedule]` of a file asks for, unless options say otherwise.
+    /// Scheduling that `[schedule]` of a file asks for, unless options say otherwise.
     pub(super) asked: set::Asked,
-    /// Where operations run, if not all on one processor.
+    /// Nodes on which operations run, if not all on one processor.
     pub(super) system: System,
+    /// Servers, critical sections and distributions of times.
+    pub(super) extra: Extra,
     /// Whether it is one of several nodes, and its jobs begin when others are done elsewhere.
     pub(super) is_fed: bool,
-    /// Where each operation stands: `file:line:column`.
+    /// Place of each operation: `file:line:column`.
     places: HashMap<String, String>,
     calls: Vec<Call>,
 }
 
-/// One call or event, until all operations are known.
+/// Call or event, until all operations are known.
 pub(super) struct Call {
     pub(super) from: (String, String),
     pub(super) to: (String, String),
@@ -33,26 +37,39 @@ pub(super) struct Call {
     pub(super) kind: CallKind,
 }
 
-/// Reads files, by their ending: `.idl` or TOML.
+/// Reads files, by their ending: `.idl`, `.aadl`, or else TOML.
 pub(super) fn load(files: &[PathBuf], include: &[PathBuf]) -> Result<Loaded, Failed> {
     let mut loaded = Loaded::of(Repository::new());
-    let (idl, sets): (Vec<&PathBuf>, Vec<&PathBuf>) = files.iter().partition(|file| is_idl(file));
+    let (idl, rest): (Vec<&PathBuf>, Vec<&PathBuf>) =
+        files.iter().partition(|file| ends(file, "idl"));
+    let (models, sets): (Vec<&PathBuf>, Vec<&PathBuf>) =
+        rest.into_iter().partition(|file| ends(file, "aadl"));
     if !idl.is_empty() {
         annotation::read(&idl, include, &mut loaded)?;
     }
     for file in sets {
         set::read(file, &mut loaded)?;
     }
+    if !models.is_empty() {
+        aadl::read(&models, &mut loaded)?;
+    }
     loaded.join()?;
     let Loaded {
         repository,
         system,
         places,
+        extra,
         ..
     } = &mut loaded;
+    extra.settle(repository)?;
     system.settle(repository, |name| {
         places.get(name).cloned().unwrap_or_default()
     })?;
+    if let (Some(server), false) = (loaded.extra.servers.first(), loaded.system.is_empty()) {
+        let (name, place) = &server.name;
+        let why = "servers are analysed on one processor, without nodes and flows";
+        return Err(because(format!("{place}: {name}: {why}")));
+    }
     if loaded.repository.is_empty() {
         return Err(because(
             "the files declare no operations: [[operation]] in TOML, or @rt(...) before an operation in IDL",
@@ -61,8 +78,8 @@ pub(super) fn load(files: &[PathBuf], include: &[PathBuf]) -> Result<Loaded, Fai
     Ok(loaded)
 }
 
-fn is_idl(file: &Path) -> bool {
-    file.extension().is_some_and(|ending| ending == "idl")
+fn ends(file: &Path, with: &str) -> bool {
+    file.extension().is_some_and(|ending| ending == with)
 }
 
 impl Loaded {
@@ -72,6 +89,7 @@ impl Loaded {
             repository,
             asked: set::Asked::default(),
             system: System::default(),
+            extra: Extra::default(),
             is_fed: false,
             places: HashMap::new(),
             calls: Vec::new(),
@@ -88,15 +106,20 @@ impl Loaded {
         if name.trim().is_empty() {
             return Err(because(format!("{place}: an operation without a name")));
         }
-        let handle = self
-            .repository
-            .create(name)
-            .map_err(|error| match self.places.get(name) {
-                Some(first) => because(format!("{place}: {error}, at {first}")),
-                None => because(format!("{place}: {error}")),
-            })?;
+        self.claim(name, place.clone())?;
+        let handle = self.repository.create(name);
+        let handle = handle.map_err(|error| because(format!("{place}: {error}")))?;
         let set = self.repository.set(handle, said);
         set.map_err(|error| because(format!("{place}: {error}")))?;
+        Ok(())
+    }
+
+    /// Keeps where a name is declared, once.
+    pub(super) fn claim(&mut self, name: &str, place: String) -> Result<(), Failed> {
+        if let Some(first) = self.places.get(name) {
+            let error = oxorb_sched::Error::DuplicateName(name.into());
+            return Err(because(format!("{place}: {error}, at {first}")));
+        }
         self.places.insert(name.into(), place);
         Ok(())
     }
@@ -145,7 +168,7 @@ impl Loaded {
         }
     }
 
-    /// Where an operation was declared.
+    /// Returns the place where an operation was declared.
     pub(super) fn place(&self, name: &str) -> Option<&str> {
         self.places.get(name).map(String::as_str)
     }

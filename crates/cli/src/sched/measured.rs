@@ -4,13 +4,20 @@ use std::time::Duration;
 
 use oxorb::{Measurements as Served, Orb};
 
-use super::measurements::ox_orb as idl;
 use crate::orb::with_args;
 use crate::output::{Failed, because};
 
+use measurements::ox_orb as idl;
+
 pub(super) use idl::{CallCount, OperationMeasurement, Times};
 
-/// How long one answer may take.
+// The Rust that build.rs made of idl/oxorb/measurements.idl.
+mod measurements {
+    #![allow(missing_docs, dead_code, unreachable_pub)]
+    oxorb::include_idl!("measurements");
+}
+
+/// Most time that an answer may take.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A server that measures.

@@ -1,17 +1,26 @@
 //! `oxorb sched`: what runs when, known before it runs.
 
+mod aadl;
+mod admission;
 mod analyse;
 mod annotation;
 mod calibrate;
 mod check;
+mod cores;
 mod emit;
+mod extra;
 mod flows;
+mod how;
 mod load;
 mod measured;
+mod more;
+mod order;
+mod overheads;
 mod paper;
 mod remote;
 mod rewrite;
 mod serve;
+mod servers;
 mod set;
 mod simulate;
 mod system;
@@ -19,18 +28,8 @@ mod watch;
 
 use std::path::PathBuf;
 
-use oxorb_sched::simulate::Late;
-use oxorb_sched::time::{self, Nanos};
-use oxorb_sched::{DispatchModel, OsPriorities, Overheads, Schedule, Strategy};
-
-use crate::output::{Done, Failed, Format};
-use load::Loaded;
-
-// The Rust that build.rs made of idl/oxorb/measurements.idl.
-mod measurements {
-    #![allow(missing_docs, dead_code, unreachable_pub)]
-    oxorb::include_idl!("measurements");
-}
+use crate::output::{Done, Format};
+use how::Source;
 
 /// Verbs of `oxorb sched`.
 #[derive(clap::Subcommand)]
@@ -44,7 +43,7 @@ pub(crate) enum Command {
     Check {
         #[command(flatten)]
         source: Source,
-        /// For whom the findings are
+        /// Format of the findings
         #[arg(long, value_enum, default_value_t)]
         format: Format,
     },
@@ -53,19 +52,19 @@ pub(crate) enum Command {
         after_help = "Fails unless every critical deadline is proved, and on errors of `check`. Critical are all operations under RMS, DM, EDF \
         and MLF; those of criticality HIGH and VERY_HIGH under MUF and RMS+MLF, or all if there are none.\n\nExamples:\n  oxorb sched analyse tasks.toml\n  \
         oxorb sched analyse tasks.toml --strategy EDF --model urgency --sensitivity\n  \
-        oxorb sched analyse tasks.toml --cores 4\n  \
+        oxorb sched analyse tasks.toml --cores 4 --fit best\n  \
+        oxorb sched analyse tasks.toml --cores 4 --global --strategy EDF --model urgency\n  \
+        oxorb sched analyse tasks.toml --optimal --model urgency --overheads doctor.json\n  \
+        oxorb sched analyse sets/*.toml --each --format json\n  \
+        oxorb sched analyse model.aadl\n  \
         oxorb sched analyse flows.toml                 (nodes, links and flows over them: docs/scheduling.md)"
     )]
     Analyse {
         #[command(flatten)]
         source: Source,
-        /// Say how much longer each operation might take
-        #[arg(long)]
-        sensitivity: bool,
-        /// Spread operations over so many processors, each of which is then analysed alone; says how many are used
-        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-        cores: Option<u16>,
-        /// For whom the verdicts are
+        #[command(flatten)]
+        what: analyse::What,
+        /// Format of the verdicts
         #[arg(long, value_enum, default_value_t)]
         format: Format,
     },
@@ -83,13 +82,30 @@ pub(crate) enum Command {
     Plot(simulate::PlotArgs),
     /// Serve the scheduling service of TAO's IDL to clients of any ORB
     Serve(serve::Args),
-    /// Make a scheduling service know operations from files
+    /// Make a scheduling service know operations from files, or a server that runs admit them
     #[command(
         after_help = "What the service knows besides stays. Deadlines, jitter, blocking and offsets stay behind: RtecScheduler has \
         no fields for them.\n\nExamples:\n  oxorb sched load tasks.toml --at corbaloc::host:4711/ScheduleService\n  \
-        oxorb sched load nav.idl calls.toml"
+        oxorb sched load nav.idl calls.toml\n  \
+        oxorb sched load tasks.toml --server corbaloc::radar:5000      (admits all of them there, or none)"
     )]
     Load(remote::LoadArgs),
+    /// Ask a server that runs to admit an operation, an object, a POA or a client
+    #[command(
+        after_help = "The server analyses it with all that it has admitted, and answers: guaranteed, best effort, or refused with the \
+        operation that would miss its deadline. It holds everybody to what was said by a budget. Fails unless it is admitted. docs/admission.md \
+        says more.\n\nExamples:\n  oxorb sched admit operation Radar::Track::update --worst-case 2ms --period 50ms --server corbaloc::radar:5000\n  \
+        oxorb sched admit client 10.0.0.7 --share --server corbaloc::radar:5000"
+    )]
+    Admit(admission::AdmitArgs),
+    /// Let somebody go that a server has admitted
+    #[command(
+        after_help = "Example:\n  oxorb sched release client 10.0.0.7 --server corbaloc::radar:5000"
+    )]
+    Release(admission::ReleaseArgs),
+    /// List whom a server has admitted, and what each has used of its budget
+    #[command(after_help = "Example:\n  oxorb sched admitted --server corbaloc::radar:5000")]
+    Admitted(admission::AdmittedArgs),
     /// List the operations of a scheduling service, with their priorities if it has computed them
     #[command(after_help = "Example:\n  oxorb sched list --at corbaname::host#ScheduleService")]
     List(remote::ListArgs),
@@ -135,101 +151,22 @@ pub(crate) enum Command {
     Watch(watch::Args),
 }
 
-/// Which operations, and under which strategy.
-#[derive(clap::Args)]
-pub(crate) struct Source {
-    /// Task sets as TOML, and IDL files with @rt(...) before operations
-    #[arg(
-        required_unless_present = "at",
-        conflicts_with = "at",
-        value_name = "FILE"
-    )]
-    files: Vec<PathBuf>,
-    #[command(flatten)]
-    at: remote::At,
-    #[command(flatten)]
-    how: How,
-}
-
-/// How operations are scheduled.
-#[derive(clap::Args)]
-pub(crate) struct How {
-    /// Look for included IDL files in DIR, too
-    #[arg(short = 'I', long = "include", value_name = "DIR")]
-    include: Vec<PathBuf>,
-    /// MUF, MLF, EDF, RMS, DM or RMS+MLF; else what the file says, else MUF
-    #[arg(long, value_name = "NAME")]
-    strategy: Option<Strategy>,
-    /// Who interrupts whom: urgency, band or non-preemptive; else what the file says, else band
-    #[arg(long, value_name = "NAME")]
-    model: Option<DispatchModel>,
-    /// Thread priorities that may be used, least and most; else what the file says, else 1 to 99
-    #[arg(long, value_name = "MIN,MAX", value_parser = range)]
-    priorities: Option<(i32, i32)>,
-    /// With full preemption, laxity is looked at again so often while a job runs; else what the file says, else 100 us
-    #[arg(long, value_name = "TIME", value_parser = duration)]
-    step: Option<Nanos>,
-    /// Time to take a request off its queue; else what the file says, else 0
-    #[arg(long, value_name = "TIME", value_parser = duration)]
-    dispatch: Option<Nanos>,
-    /// Time of a context switch; else what the file says, else 0
-    #[arg(long, value_name = "TIME", value_parser = duration)]
-    switch: Option<Nanos>,
-    /// Look at this node or link alone, where the files have several
-    #[arg(long, value_name = "NAME")]
-    node: Option<String>,
-}
-
-/// Thread priorities, least and most, unless somebody says others.
-const RANGE: (i32, i32) = (1, 99);
-
-fn range(text: &str) -> Result<(i32, i32), String> {
-    let parts = text
-        .split_once(',')
-        .and_then(|(least, most)| Some((least.trim().parse().ok()?, most.trim().parse().ok()?)));
-    parts.ok_or_else(|| format!("{text:?} is no range; write 1,99"))
-}
-
-fn duration(text: &str) -> Result<Nanos, String> {
-    time::parse(text).map_err(|error| error.to_string())
-}
-
-/// What becomes of late jobs.
-#[derive(Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
-pub(crate) enum LateJobs {
-    /// They keep their place
-    #[default]
-    Keep,
-    /// They run behind all that can be in time
-    Demote,
-    /// They are dropped unless they have begun
-    Drop,
-}
-
-impl From<LateJobs> for Late {
-    fn from(late: LateJobs) -> Late {
-        match late {
-            LateJobs::Keep => Late::Keep,
-            LateJobs::Demote => Late::Demote,
-            LateJobs::Drop => Late::Drop,
-        }
-    }
-}
-
 /// Runs one verb.
 pub(crate) fn run(command: Command) -> Done {
     match command {
         Command::Check { source, format } => check::run(&source, format),
         Command::Analyse {
             source,
-            sensitivity,
-            cores,
+            what,
             format,
-        } => analyse::run(&source, sensitivity, cores, format),
+        } => analyse::run(&source, &what, format),
         Command::Simulate(args) => simulate::run(&args),
         Command::Plot(args) => simulate::plot(&args),
         Command::Serve(args) => serve::run(args),
         Command::Load(args) => remote::load(&args),
+        Command::Admit(args) => admission::admit(&args),
+        Command::Release(args) => admission::release(&args),
+        Command::Admitted(args) => admission::admitted(&args),
         Command::List(args) => remote::list(&args),
         Command::Compute(args) => remote::compute(&args),
         Command::Emit {
@@ -241,82 +178,4 @@ pub(crate) fn run(command: Command) -> Done {
         Command::Calibrate(args) => calibrate::run(&args),
         Command::Watch(args) => watch::run(&args),
     }
-}
-
-impl Source {
-    fn load(&self) -> Result<Loaded, Failed> {
-        match self.files.is_empty() {
-            true => remote::fetch(&self.at),
-            false => self.how.load(&self.files),
-        }
-    }
-}
-
-impl How {
-    /// What files say, of one node alone if so asked.
-    fn load(&self, files: &[PathBuf]) -> Result<Loaded, Failed> {
-        let loaded = load::load(files, &self.include)?;
-        match &self.node {
-            Some(node) => loaded.only(node),
-            None => Ok(loaded),
-        }
-    }
-
-    fn strategy(&self, loaded: &Loaded) -> Strategy {
-        self.strategy
-            .or(loaded.asked.strategy)
-            .unwrap_or(Strategy::MUF)
-    }
-
-    fn model(&self, loaded: &Loaded) -> DispatchModel {
-        self.model.or(loaded.asked.model).unwrap_or_default()
-    }
-
-    fn range(&self, loaded: &Loaded) -> (i32, i32) {
-        let asked = self.priorities.or(loaded.asked.priorities);
-        asked.unwrap_or(RANGE)
-    }
-
-    fn schedule(&self, loaded: &Loaded) -> Result<Schedule, Failed> {
-        self.schedule_under(loaded, self.strategy(loaded))
-    }
-
-    fn schedule_under(&self, loaded: &Loaded, strategy: Strategy) -> Result<Schedule, Failed> {
-        loaded.on_one_processor()?;
-        let (least, most) = self.range(loaded);
-        let priorities = OsPriorities::range(least, most)?;
-        let model = self.model(loaded);
-        let computed = Schedule::compute(&loaded.repository, &strategy, &model, &priorities);
-        let mut schedule = computed.map_err(|error| match place_of(loaded, &error) {
-            Some(place) => crate::output::because(format!("{place}: {error}")),
-            None => error.into(),
-        })?;
-        self.charge(&mut schedule, &loaded.asked)?;
-        Ok(schedule)
-    }
-
-    /// Gives a schedule the costs of dispatching that are asked for.
-    fn charge(&self, schedule: &mut Schedule, asked: &set::Asked) -> Result<(), Failed> {
-        let usual = Overheads::default();
-        let overheads = Overheads {
-            step: self.step.or(asked.step).unwrap_or(usual.step),
-            dispatch: self.dispatch.or(asked.dispatch).unwrap_or(usual.dispatch),
-            switch: self.switch.or(asked.switch).unwrap_or(usual.switch),
-        };
-        overheads
-            .check(&schedule.tasks)
-            .map_err(|error| crate::output::because(error.to_string()))?;
-        schedule.tasks.overheads = overheads;
-        Ok(())
-    }
-}
-
-/// The place of the operation that an error is about; rings are told at the first of theirs.
-fn place_of<'l>(loaded: &'l Loaded, error: &oxorb_sched::Error) -> Option<&'l str> {
-    use oxorb_sched::Error;
-    loaded.place(match error {
-        Error::Cycles(cycles) => cycles.first()?.0.first()?,
-        Error::Overflow { operation, .. } => operation,
-        _ => return None,
-    })
 }

@@ -1,4 +1,4 @@
-//! `oxorb sched simulate --paper` (E10): Table 1 of paper 3 under its four strategies, constructed as TAO did and event by
+//! `oxorb sched simulate --paper`: Table 1 of paper 3 under its four strategies, constructed as TAO did and event by
 //! event.
 
 use std::fmt::Write as _;
@@ -73,7 +73,7 @@ fn one(strategy: Strategy, form: &str) -> Result<Run, Failed> {
     Ok(Run::of(strategy.name, set, timeline))
 }
 
-/// What paper 3 says, held against the numbers.
+/// Holds the claims of paper 3 against the numbers.
 fn claims(forms: &[(&str, Vec<Run>)]) -> String {
     let mut out = format!("\n{STRONG}what the paper says{STRONG:#}\n");
     for (form, runs) in forms {

@@ -11,12 +11,13 @@ use oxorb_sched::time::Show;
 use oxorb_scheduler::{INITIAL_NAME, Remote};
 use serde_json::{Value, json};
 
+use super::admission;
+use super::how::range;
 use super::load::{self, Loaded, is_wrong};
-use super::range;
 use crate::orb::with_args;
 use crate::output::{Done, Failed, Format, STRONG, because, print, print_json};
 
-/// Which service, and how long to wait for it.
+/// Service to ask, and the time to wait for it.
 #[derive(clap::Args)]
 pub(crate) struct At {
     /// A scheduling service: IOR:, corbaloc:, corbaname: or file:
@@ -60,7 +61,7 @@ fn usual(orb: &Orb) -> Result<Remote, Failed> {
     }
 }
 
-/// What a service holds, in the place of files.
+/// Fetches what a service holds, in the place of files.
 pub(super) fn fetch(at: &At) -> Result<Loaded, Failed> {
     let (_orb, remote) = at.connect()?;
     let repository = remote.repository()?;
@@ -75,7 +76,7 @@ pub(super) fn fetch(at: &At) -> Result<Loaded, Failed> {
 /// Arguments of `oxorb sched load`.
 #[derive(clap::Args)]
 pub(crate) struct LoadArgs {
-    /// Task sets as TOML, and IDL files with @rt(...) before operations
+    /// Task sets as TOML, IDL files with @rt(...) before operations, and models in AADL (.aadl)
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Look for included IDL files in DIR, too
@@ -86,7 +87,10 @@ pub(crate) struct LoadArgs {
     node: Option<String>,
     #[command(flatten)]
     at: At,
-    /// For whom the output is
+    /// Admit them to the server there instead: corbaloc::HOST:PORT, or any reference to its object OxorbAdmission
+    #[arg(long, value_name = "URL", conflicts_with = "at")]
+    server: Option<String>,
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -98,6 +102,9 @@ pub(super) fn load(args: &LoadArgs) -> Done {
         None => files,
     };
     files.on_one_processor()?;
+    if let Some(server) = &args.server {
+        return admission::admit_all(&files.repository, server, args.format);
+    }
     let (_orb, remote) = args.at.connect()?;
     let loaded = remote.load(&files.repository)?;
     match args.format {
@@ -115,7 +122,7 @@ pub(super) fn load(args: &LoadArgs) -> Done {
             if loaded.constrained > 0 {
                 let _ = writeln!(
                     out,
-                    "deadline, jitter, blocking and offset of {} operations stay behind: RtecScheduler has no fields for them",
+                    "deadline, jitter, blocking, offset, bursts and overruns of {} operations stay behind: RtecScheduler has no fields for them",
                     loaded.constrained
                 );
             }
@@ -129,7 +136,7 @@ pub(super) fn load(args: &LoadArgs) -> Done {
 pub(crate) struct ListArgs {
     #[command(flatten)]
     at: At,
-    /// For whom the list is
+    /// Format of the list
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -267,7 +274,7 @@ pub(crate) struct ComputeArgs {
     priorities: (i32, i32),
     #[command(flatten)]
     at: At,
-    /// For whom the output is
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }

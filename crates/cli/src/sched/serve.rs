@@ -9,10 +9,10 @@ use oxorb_scheduler::rtec_scheduler::SchedulerRef;
 use oxorb_scheduler::{INITIAL_NAME, Limits, Refusal, Scheduling, serve, serve_read_only};
 use serde_json::json;
 
-use super::How;
+use super::how::How;
 use super::load::{Loaded, is_wrong};
 use crate::listening::{Access, Listening, urls};
-use crate::orb::with_args;
+use crate::orb::{heed_signals, with_args};
 use crate::output::{Done, Failed, Format, because, print, print_line};
 
 /// Arguments of `oxorb sched serve`.
@@ -26,7 +26,7 @@ use crate::output::{Done, Failed, Format, because, print, print_line};
     oxorb sched serve tasks.toml --run-time"
 )]
 pub(crate) struct Args {
-    /// Task sets as TOML, and IDL files with @rt(...) before operations
+    /// Task sets as TOML, IDL files with @rt(...) before operations, and models in AADL (.aadl)
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
     #[command(flatten)]
@@ -38,7 +38,7 @@ pub(crate) struct Args {
     /// holds under the same names
     #[arg(long, value_name = "FILE", conflicts_with = "run_time")]
     state: Option<PathBuf>,
-    /// Where to listen; references outlive the process if it is always the same. 0: the system chooses
+    /// Port to listen on; references outlive the process if it is always the same. 0: the system chooses
     #[arg(long, default_value_t = 0)]
     port: u16,
     #[command(flatten)]
@@ -46,10 +46,11 @@ pub(crate) struct Args {
     /// Refuse every change by clients
     #[arg(long)]
     read_only: bool,
-    /// Bind the service in the Naming Service until it ends, as NAME, or as ScheduleService, where TAO's clients look for it
+    /// Bind the service in the Naming Service until it ends, as NAME, or as ScheduleService, where TAO's
+    /// clients look for it
     #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = INITIAL_NAME)]
     bind: Option<String>,
-    /// Also write the reference to FILE
+    /// Write the reference to FILE, too
     #[arg(long, value_name = "FILE")]
     ior_file: Option<PathBuf>,
     /// Most operations
@@ -58,7 +59,7 @@ pub(crate) struct Args {
     /// Most dependencies of all operations together
     #[arg(long, value_name = "N", default_value_t = Limits::default().dependencies)]
     max_dependencies: usize,
-    /// For whom the output is; JSON is one line when it serves, and one for each refusal
+    /// Output format; JSON is one line when it serves, and one for each refusal
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -70,6 +71,16 @@ pub(super) fn run(args: Args) -> Done {
         files => args.how.load(files)?,
     };
     loaded.on_one_processor()?;
+    if let Some(server) = loaded.extra.servers.first() {
+        let (name, place) = &server.name;
+        let why = "a scheduling service knows operations, and no servers of requests; analyse them with `oxorb sched analyse`";
+        return Err(because(format!("{place}: {name}: {why}")));
+    }
+    if args.state.is_some() && !loaded.repository.sections().is_empty() {
+        return Err(because(
+            "critical sections are not kept in a state file; serve them without --state, or declare blocking instead",
+        ));
+    }
     let scheduling = args.scheduling(&loaded)?;
     let builder = args.listening.at(Orb::builder(), args.port);
     let orb = with_args(builder.listen_late()).build()?;
@@ -113,7 +124,7 @@ pub(super) fn run(args: Args) -> Done {
             "access": access.json(),
         }))?,
     }
-    orb.shutdown_on_signal()?;
+    heed_signals(&orb)?;
     orb.run();
     Ok(())
 }

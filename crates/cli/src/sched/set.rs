@@ -4,17 +4,19 @@ use std::ops::Range;
 use std::path::Path;
 use std::str::FromStr;
 
-use oxorb_sched::repository::{CallKind, Characteristics, Constraints, InfoType};
+use oxorb_sched::analysis::servers::{Kind, Server};
+use oxorb_sched::repository::{CallKind, Characteristics, Constraints, InfoType, Protocol};
 use oxorb_sched::time::{self, Nanos};
-use oxorb_sched::{DispatchModel, Strategy};
+use oxorb_sched::{Burst, DispatchModel, Strategy};
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::extra::{Lock, Request, ServerSaid, Times};
 use super::load::{Call, Loaded};
 use super::system::{Flow, Node};
 use crate::output::{Failed, because};
 
-/// What a set asks for.
+/// Scheduling that a set asks for.
 #[derive(Default, Clone, Copy)]
 pub(super) struct Asked {
     pub(super) strategy: Option<Strategy>,
@@ -23,6 +25,7 @@ pub(super) struct Asked {
     pub(super) step: Option<Nanos>,
     pub(super) dispatch: Option<Nanos>,
     pub(super) switch: Option<Nanos>,
+    pub(super) locking: Option<Protocol>,
 }
 
 #[derive(Deserialize)]
@@ -44,6 +47,10 @@ struct Set {
     message: Vec<Message>,
     #[serde(default)]
     flow: Vec<FlowSaid>,
+    #[serde(default)]
+    lock: Vec<LockSaid>,
+    #[serde(default)]
+    server: Vec<ServerRow>,
 }
 
 #[derive(Deserialize, Default)]
@@ -55,6 +62,7 @@ struct Schedule {
     step: Text,
     dispatch: Text,
     switch: Text,
+    locking: Text,
 }
 
 type Text = Option<Spanned<String>>;
@@ -79,6 +87,34 @@ struct Operation {
     #[serde(rename = "type")]
     kind: Text,
     node: Text,
+    bcet: Text,
+    overrun: Text,
+    /// Requests in any window of a period.
+    burst: Option<u32>,
+    distance: Text,
+    /// Share of the executions that take no longer than `typical`.
+    usual: Option<Spanned<f64>>,
+    times: Option<Spanned<Vec<(String, f64)>>>,
+    server: Text,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LockSaid {
+    operation: Spanned<String>,
+    resource: Spanned<String>,
+    time: Spanned<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ServerRow {
+    name: Spanned<String>,
+    kind: Spanned<String>,
+    capacity: Spanned<String>,
+    period: Text,
+    criticality: Text,
+    importance: Text,
 }
 
 #[derive(Deserialize)]
@@ -88,7 +124,7 @@ struct NodeSaid {
     strategy: Text,
     model: Text,
     priorities: Option<(i32, i32)>,
-    /// Those that do not say so themselves, because they are in IDL.
+    /// Operations of it that do not say so themselves, because they are in IDL.
     #[serde(default)]
     operations: Vec<Spanned<String>>,
 }
@@ -232,14 +268,32 @@ pub(super) fn read(file: &Path, loaded: &mut Loaded) -> Result<(), Failed> {
     asked.step = source.time(&set.schedule.step)?.or(asked.step);
     asked.dispatch = source.time(&set.schedule.dispatch)?.or(asked.dispatch);
     asked.switch = source.time(&set.schedule.switch)?.or(asked.switch);
+    asked.locking = source.read(&set.schedule.locking)?.or(asked.locking);
     for operation in &set.operation {
         let (name, place) = source.named(&operation.name);
-        loaded.add(&name, place, characteristics(&source, operation)?)?;
+        let said = characteristics(&source, operation)?;
+        if let Some(server) = &operation.server {
+            request(&source, operation, source.named(server), said, loaded)?;
+            continue;
+        }
+        loaded.add(&name, place, said)?;
+        if let Some(times) = times(&source, operation)? {
+            loaded.extra.times.insert(name.clone(), times);
+        }
         if let Some(node) = &operation.node {
             loaded.system.on.push((name, source.named(node)));
         }
     }
     nodes(&source, &set, loaded)?;
+    servers(&source, &set, loaded)?;
+    for lock in &set.lock {
+        let longest = time::parse(lock.time.get_ref());
+        loaded.extra.locks.push(Lock {
+            operation: source.named(&lock.operation),
+            resource: lock.resource.get_ref().clone(),
+            longest: longest.map_err(|error| source.wrong(lock.time.span(), error))?,
+        });
+    }
     for (edges, kind) in [(set.call, CallKind::TwoWay), (set.event, CallKind::OneWay)] {
         for edge in edges {
             loaded.call(Call {
@@ -251,6 +305,116 @@ pub(super) fn read(file: &Path, loaded: &mut Loaded) -> Result<(), Failed> {
         }
     }
     Ok(())
+}
+
+fn servers(source: &Source<'_>, set: &Set, loaded: &mut Loaded) -> Result<(), Failed> {
+    for row in &set.server {
+        let (name, place) = source.named(&row.name);
+        let kind: Kind = row
+            .kind
+            .get_ref()
+            .parse()
+            .map_err(|error| source.wrong(row.kind.span(), error))?;
+        let capacity = time::parse(row.capacity.get_ref());
+        let capacity = capacity.map_err(|error| source.wrong(row.capacity.span(), error))?;
+        let period = source.period(&row.period)?;
+        if capacity == 0 || period < capacity {
+            let why =
+                format!("{name}: a server has some capacity, and a period that is no shorter");
+            return Err(source.wrong(row.capacity.span(), why));
+        }
+        let said = Characteristics {
+            worst_case: capacity,
+            typical: capacity,
+            period,
+            threads: 1,
+            criticality: source.read(&row.criticality)?.unwrap_or_default(),
+            importance: source.read(&row.importance)?.unwrap_or_default(),
+            ..Characteristics::default()
+        };
+        loaded.add(&name, place.clone(), said)?;
+        loaded.extra.servers.push(ServerSaid {
+            name: (name, place),
+            server: Server {
+                kind,
+                capacity,
+                period,
+            },
+        });
+    }
+    Ok(())
+}
+
+/// An operation whose requests wait in a server.
+fn request(
+    source: &Source<'_>,
+    operation: &Operation,
+    server: (String, String),
+    said: Characteristics,
+    loaded: &mut Loaded,
+) -> Result<(), Failed> {
+    let name = source.named(&operation.name);
+    let odd = [
+        (operation.offset.is_some(), "an offset"),
+        (operation.node.is_some(), "a node"),
+        (operation.blocking.is_some(), "blocking"),
+        (operation.overrun.is_some(), "an overrun"),
+        (operation.threads > 0, "threads"),
+        (operation.kind.is_some(), "a type"),
+    ];
+    if let Some((_, what)) = odd.into_iter().find(|(said, _)| *said) {
+        let why = format!("{}: what waits in a server has no use for {what}", name.0);
+        return Err(source.wrong(operation.name.span(), why));
+    }
+    if name.0.trim().is_empty() {
+        return Err(source.wrong(operation.name.span(), "an operation without a name"));
+    }
+    loaded.claim(&name.0, name.1.clone())?;
+    loaded.extra.requests.push(Request { name, server, said });
+    Ok(())
+}
+
+/// Returns the distribution of an operation's execution times.
+fn times(source: &Source<'_>, said: &Operation) -> Result<Option<(Times, String)>, Failed> {
+    match (&said.usual, &said.times) {
+        (None, None) => Ok(None),
+        (Some(share), None) => match said.typical {
+            Some(_) => Ok(Some((
+                Times::Share(*share.get_ref()),
+                source.place(share.span()),
+            ))),
+            None => Err(source.wrong(
+                share.span(),
+                "usual is the share of executions that take no longer than typical; say that, too",
+            )),
+        },
+        (None, Some(points)) => {
+            let read = |(text, chance): &(String, f64)| {
+                let time = time::parse(text).map_err(|error| source.wrong(points.span(), error))?;
+                Ok::<_, Failed>((time, *chance))
+            };
+            let all: Result<Vec<_>, Failed> = points.get_ref().iter().map(read).collect();
+            Ok(Some((Times::Points(all?), source.place(points.span()))))
+        }
+        (Some(share), Some(_)) => {
+            Err(source.wrong(share.span(), "usual and times say the same twice; say one"))
+        }
+    }
+}
+
+fn burst(source: &Source<'_>, said: &Operation) -> Result<Option<Burst>, Failed> {
+    let distance = source.time(&said.distance)?;
+    match (said.burst, &said.distance) {
+        (None, Some(distance)) => Err(source.wrong(
+            distance.span(),
+            "distance is of the requests of a burst; say burst = N, too",
+        )),
+        (None, None) => Ok(None),
+        (Some(most), _) => Ok(Some(Burst {
+            most,
+            distance: distance.unwrap_or(0),
+        })),
+    }
 }
 
 fn nodes(source: &Source<'_>, set: &Set, loaded: &mut Loaded) -> Result<(), Failed> {
@@ -334,6 +498,9 @@ fn characteristics(source: &Source<'_>, said: &Operation) -> Result<Characterist
             jitter: time(&said.jitter)?,
             blocking: time(&said.blocking)?,
             offset: source.time(&said.offset)?,
+            best_case: time(&said.bcet)?,
+            burst: burst(source, said)?,
+            overrun: source.time(&said.overrun)?,
         },
     })
 }

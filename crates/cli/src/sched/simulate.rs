@@ -11,33 +11,34 @@ use oxorb_sched::time::{Nanos, Show, ShowSigned};
 use oxorb_sched::{Schedule, Strategy, TaskSet};
 use serde_json::{Value, json};
 
-use super::{How, LateJobs, duration, paper};
+use super::how::{How, LateJobs, duration};
+use super::paper;
 use crate::output::{BAD, Done, Failed, Format, STRONG, because, print, print_json};
 
-/// How timelines come about.
+/// Origin of timelines.
 #[derive(Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub(crate) enum Form {
     /// A clock goes from event to event
     #[default]
     Events,
-    /// As TAO's scheduling service constructed them for paper 3
+    /// Timelines as TAO's scheduling service constructed them for paper 3
     Constructed,
 }
 
 /// Options of `oxorb sched simulate`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Task sets as TOML, and IDL files with @rt(...) before operations
+    /// Task sets as TOML, IDL files with @rt(...) before operations, and models in AADL (.aadl)
     #[arg(required_unless_present = "paper", value_name = "FILE")]
     files: Vec<PathBuf>,
     #[command(flatten)]
     how: How,
     #[command(flatten)]
     what: What,
-    /// Table 1 of paper 3 under MUF, MLF, EDF and RMS, in both forms (E10)
+    /// Table 1 of paper 3 under MUF, MLF, EDF and RMS, in both forms
     #[arg(long, conflicts_with = "files")]
     paper: bool,
-    /// With --paper: write the figures and tables into DIR
+    /// Directory for the figures and tables of --paper
     #[arg(long, value_name = "DIR", requires = "paper")]
     out: Option<PathBuf>,
     /// Write a line for each operation to FILE
@@ -46,18 +47,18 @@ pub(crate) struct Args {
     /// Write a line for each job to FILE
     #[arg(long, value_name = "FILE", conflicts_with = "paper")]
     jobs: Option<PathBuf>,
-    /// For whom the numbers are
+    /// Format of the numbers
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
-/// What is simulated.
+/// Options of a simulation.
 #[derive(clap::Args)]
 pub(crate) struct What {
-    /// How the timeline comes about
+    /// Origin of the timeline
     #[arg(long, value_enum, default_value_t)]
     form: Form,
-    /// What becomes of late jobs, event by event
+    /// Treatment of late jobs, event by event
     #[arg(long, value_enum, default_value_t)]
     late: LateJobs,
     /// Jobs are released for so long; else until everything repeats
@@ -68,7 +69,7 @@ pub(crate) struct What {
 /// Options of `oxorb sched plot`.
 #[derive(clap::Args)]
 pub(crate) struct PlotArgs {
-    /// Task sets as TOML, and IDL files with @rt(...) before operations
+    /// Task sets as TOML, IDL files with @rt(...) before operations, and models in AADL (.aadl)
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     #[command(flatten)]
@@ -148,7 +149,7 @@ impl What {
     }
 }
 
-/// One simulation under one name.
+/// Simulation under a name.
 pub(super) struct Run {
     pub(super) name: String,
     pub(super) set: TaskSet,

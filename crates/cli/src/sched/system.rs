@@ -4,11 +4,11 @@ use std::collections::{HashMap, HashSet};
 
 use oxorb_sched::Repository;
 use oxorb_sched::analysis::holistic::{self, Holistic, Resource, Step};
-use oxorb_sched::repository::{Characteristics, Handle};
+use oxorb_sched::repository::{Characteristics, Handle, Section};
 use oxorb_sched::time::{Nanos, Show};
 use oxorb_sched::{DispatchModel, OsPriorities, Schedule, Strategy};
 
-use super::How;
+use super::how::{How, RANGE, place_of};
 use super::load::Loaded;
 use super::set::Asked;
 use crate::output::{Failed, because};
@@ -16,7 +16,7 @@ use crate::output::{Failed, because};
 /// A name, and where it stands.
 pub(super) type Named = (String, String);
 
-/// What files say of nodes.
+/// Nodes and flows of the files.
 #[derive(Default)]
 pub(super) struct System {
     pub(super) nodes: Vec<Node>,
@@ -25,7 +25,7 @@ pub(super) struct System {
     pub(super) on: Vec<(String, Named)>,
     /// Messages that say how long they are and not how long they take.
     pub(super) octets: HashMap<String, u64>,
-    /// By operation: the place of its node.
+    /// Place of the node of each operation.
     placed: HashMap<String, usize>,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct System {
 pub(super) struct Node {
     pub(super) name: Named,
     pub(super) asked: Asked,
-    /// Of a link: bits in a second, if it says so.
+    /// Bits in a second, if it is a link and says so.
     pub(super) link: Option<Option<u64>>,
 }
 
@@ -60,7 +60,7 @@ impl System {
         found.ok_or_else(|| wrong(place, format!("no node or link is called {name:?}")))
     }
 
-    /// When all is known: puts operations in their places, and gives the steps of flows their periods and deadlines.
+    /// Puts operations in their places, and gives the steps of flows their periods and deadlines, once all is known.
     pub(super) fn settle(
         &mut self,
         repository: &mut Repository,
@@ -102,6 +102,7 @@ impl System {
                 }
             }
         }
+        self.check_locks(repository, &place)?;
         let mut steps = HashSet::new();
         for flow in &self.flows {
             flow.settle(repository, &mut steps)?;
@@ -109,7 +110,7 @@ impl System {
         Ok(())
     }
 
-    /// How long messages take.
+    /// Returns the time that messages take.
     fn time(
         &self,
         repository: &mut Repository,
@@ -147,7 +148,8 @@ impl System {
         })
     }
 
-    /// What is asked for a node: by itself, or else for all. Nodes and links go by deadline unless somebody says otherwise.
+    /// Returns the scheduling asked for a node: by itself, or else for all. Nodes and links go by deadline
+    /// unless somebody says otherwise.
     pub(super) fn asked(&self, at: usize, general: Asked) -> Asked {
         let node = &self.nodes[at];
         match node.link {
@@ -164,6 +166,7 @@ impl System {
                     .or(Some(Strategy::DM)),
                 model: node.asked.model.or(general.model),
                 priorities: node.asked.priorities.or(general.priorities),
+                switch: node.asked.switch.or(general.switch),
                 ..general
             },
         }
@@ -201,7 +204,41 @@ impl System {
                 part.add_dependency(dependent, on, one.calls, one.kind)?;
             }
         }
+        for section in repository.sections() {
+            if let Some(&operation) = handles.get(&section.operation) {
+                part.add_section(Section {
+                    operation,
+                    ..section.clone()
+                })?;
+            }
+        }
+        part.set_protocol(repository.protocol());
         Ok(part)
+    }
+
+    /// Refuses resources that are locked on several nodes.
+    fn check_locks(
+        &self,
+        repository: &Repository,
+        place: impl Fn(&str) -> String,
+    ) -> Result<(), Failed> {
+        let mut on: HashMap<&str, usize> = HashMap::new();
+        for section in repository.sections() {
+            let name = &repository.get(section.operation)?.entry_point;
+            let Some(&here) = self.placed.get(name) else {
+                continue;
+            };
+            let first = *on.entry(&section.resource).or_insert(here);
+            if first != here {
+                let [there, here] = [first, here].map(|at| &self.nodes[at].name.0);
+                let resource = &section.resource;
+                let why = format!(
+                    "{name} on {here} locks {resource}, which is locked on {there}, too; a resource is of one node"
+                );
+                return Err(wrong(&place(name), why));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -263,7 +300,7 @@ impl Flow {
 
 /// A system with the schedules of its nodes, analysed.
 pub(super) struct Analysed {
-    /// One for each node.
+    /// Schedules of the nodes, one each.
     pub(super) schedules: Vec<Schedule>,
     pub(super) found: Holistic,
 }
@@ -310,7 +347,7 @@ pub(super) fn schedules(loaded: &Loaded, how: &How) -> Result<Vec<Schedule>, Fai
         let strategy = how.and_then(|how| how.strategy).or(asked.strategy);
         let model = how.and_then(|how| how.model).or(asked.model);
         let range = how.and_then(|how| how.priorities).or(asked.priorities);
-        let (least, most) = range.unwrap_or(super::RANGE);
+        let (least, most) = range.unwrap_or(RANGE);
         let schedule = Schedule::compute(
             &part,
             &strategy.unwrap_or(Strategy::DM),
@@ -319,11 +356,11 @@ pub(super) fn schedules(loaded: &Loaded, how: &How) -> Result<Vec<Schedule>, Fai
         );
         let mut schedule = schedule.map_err(|error| {
             let (name, place) = &node.name;
-            let place = super::place_of(loaded, &error).unwrap_or(place);
+            let place = place_of(loaded, &error).unwrap_or(place);
             wrong(place, format!("{name}: {error}"))
         })?;
         if let Some(how) = how {
-            how.charge(&mut schedule, &loaded.asked)?;
+            how.charge(&mut schedule, &asked)?;
         }
         schedules.push(schedule);
     }

@@ -8,7 +8,7 @@ use oxorb_sched::Schedule;
 use oxorb_sched::analysis::{self, Outcome, Report};
 use serde::Serialize;
 
-use super::Source;
+use super::how::Source;
 use super::measured::{OperationMeasurement, Server, Times};
 use crate::output::{BAD, Done, FAINT, Format, GOOD, STRONG, control, print, print_line};
 use crate::statistics::Time;
@@ -18,7 +18,8 @@ use crate::statistics::Time;
 pub(crate) struct Args {
     #[command(flatten)]
     source: Source,
-    /// Where the server listens that measures: corbaloc::HOST:PORT, or any reference to its object OxorbMeasurements
+    /// Address that the server listens at that measures: corbaloc::HOST:PORT, or any reference to its object
+    /// OxorbMeasurements
     #[arg(long, value_name = "URL")]
     server: String,
     /// Seconds between two looks
@@ -27,12 +28,12 @@ pub(crate) struct Args {
     /// Look so often and end; 0: until the server ends or you do
     #[arg(short, long, value_name = "N", default_value_t = 0)]
     count: u64,
-    /// For whom it is; JSON is one line for each look
+    /// Output format; JSON is one line for each look
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
-/// One operation.
+/// Line of an operation.
 #[derive(Serialize)]
 struct Line<'s> {
     operation: &'s str,

@@ -12,21 +12,21 @@ use serde_json::Value;
 use super::pattern::Pattern;
 use super::template::{Scope, expand};
 
-/// One answer of a script.
+/// Answer of a script.
 #[derive(Debug)]
 pub(super) struct Answer {
     when: Pattern,
-    /// How often it may be given; `None`: always.
+    /// Number of times it may be given; `None`: always.
     times: Option<u64>,
     given: AtomicU64,
     delay: Duration,
     content: Content,
 }
 
-/// What an answer says; values may refer to the arguments.
+/// Content of an answer; values may refer to the arguments.
 #[derive(Debug)]
 pub(super) enum Content {
-    /// What is left out is zero, empty or nil.
+    /// Results, of which those left out are zero, empty or nil.
     Results {
         returns: Option<Value>,
         out: BTreeMap<String, Value>,

@@ -13,7 +13,7 @@ use oxorb_idltypes::{Interface, Types};
 use oxorb_ifr::client;
 use serde_json::json;
 
-use crate::orb::with_args;
+use crate::orb::{heed_signals, with_args};
 use crate::output::{Done, Failed, because};
 use crate::types::{IdlArgs, Known, Source};
 
@@ -56,7 +56,7 @@ pub(crate) struct Args {
     /// Scoped name or repository id; may be left out if the IDL has one interface
     #[arg(long, value_name = "NAME")]
     interface: Option<String>,
-    /// What to answer: a .toml or .json file
+    /// Answers to give: a .toml or .json file
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
     /// Answer what the script does not mention with zeros and empty values, instead of NO_IMPLEMENT; members that values
@@ -69,7 +69,7 @@ pub(crate) struct Args {
     /// Port to listen on; 0 lets the system choose
     #[arg(long, default_value_t = 0)]
     port: u16,
-    /// Also answer to corbaloc::HOST:PORT/NAME
+    /// Answer to corbaloc::HOST:PORT/NAME, too
     #[arg(long)]
     name: Option<String>,
     /// Write the reference to a file, too
@@ -123,13 +123,13 @@ pub(crate) fn run(args: Args) -> Done {
     }
     let ready = json!({ "interface": scoped_name, "ior": object.to_ior(), "corbaloc": corbaloc });
     // Whoever reads that line may end this process.
-    orb.shutdown_on_signal()?;
+    heed_signals(&orb)?;
     Log::line(&ready);
     orb.run();
     Ok(())
 }
 
-/// What is served, and where its types come from.
+/// Returns the interface that is served, and the source of its types.
 fn types(args: &Args, orb: &Orb) -> Result<(Interface, Source), Failed> {
     if !args.idl.files.is_empty() {
         let types = args.idl.load()?;

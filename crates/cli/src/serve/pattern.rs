@@ -1,4 +1,4 @@
-//! Which requests an answer is for.
+//! Patterns of the requests that an answer is for.
 
 use oxorb_dynamic::json::{JsonError, Names, from_json};
 use oxorb_dynamic::{Signature, TypeCode};
@@ -12,7 +12,7 @@ const ANYTHING: &str = "*";
 pub(super) struct Pattern(Vec<Option<Value>>);
 
 impl Pattern {
-    /// From an array in the order of the parameters, or an object by their names.
+    /// Makes a pattern of an array in the order of the parameters, or an object by their names.
     pub(super) fn new(
         json: &Value,
         signature: &Signature,

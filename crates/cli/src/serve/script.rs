@@ -19,7 +19,7 @@ use super::template::{self, has_references};
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Script {
-    /// What attributes are at first.
+    /// First values of the attributes.
     #[serde(default)]
     attributes: BTreeMap<String, Value>,
     /// Answers by the name of the operation: a list, or only one.
@@ -27,7 +27,7 @@ pub(super) struct Script {
     operations: BTreeMap<String, Value>,
 }
 
-/// One answer as it was written.
+/// Answer as it was written.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -47,14 +47,14 @@ struct Written {
 /// A script that fits its interface.
 #[derive(Debug, Default)]
 pub(super) struct Table {
-    /// Of the attributes that the script mentions.
+    /// Attributes that the script mentions.
     pub(super) attributes: HashMap<String, Dynamic>,
-    /// By name on the wire.
+    /// Answers, by name of the operation on the wire.
     pub(super) answers: HashMap<String, Vec<Answer>>,
 }
 
 impl Script {
-    /// From a file, JSON or TOML by its name.
+    /// Reads a file, JSON or TOML by its name.
     pub(super) fn read(path: &Path) -> Result<Self, String> {
         let wrong = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
         let text = crate::input::file(path, "a script")?;
@@ -67,7 +67,7 @@ impl Script {
         }
     }
 
-    /// Everything that can be known before the first request: names, types, values without references.
+    /// Checks everything that can be known before the first request: names, types, values without references.
     pub(super) fn check(self, interface: &Interface, names: &dyn Names) -> Result<Table, String> {
         let mut table = Table::default();
         for (attribute, json) in self.attributes {

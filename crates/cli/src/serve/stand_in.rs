@@ -31,7 +31,7 @@ pub(super) struct StandIn {
     table: Table,
     /// Answer what the table lacks with default values.
     defaults: bool,
-    /// What attributes are now.
+    /// Values of the attributes now.
     attributes: Mutex<HashMap<String, Dynamic>>,
     /// Requests so far of each operation.
     counts: HashMap<String, AtomicU64>,
@@ -206,7 +206,7 @@ pub(super) struct Log {
 #[derive(Serialize)]
 struct Line<'l> {
     request: u64,
-    /// Since the start.
+    /// Milliseconds since the start.
     ms: u64,
     operation: &'l str,
     args: Arguments<'l>,
@@ -242,7 +242,7 @@ impl Log {
         }
     }
 
-    /// Whoever reads the log may be gone; serving goes on.
+    /// Prints a line of the log. Whoever reads the log may be gone; serving goes on.
     pub(super) fn line(line: &impl Serialize) {
         let mut text = Vec::new();
         if serde_json::to_writer(Escaping(&mut text), line).is_ok() {

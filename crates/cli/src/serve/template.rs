@@ -3,11 +3,11 @@
 use oxorb_dynamic::{Shape, Signature, TypeCode};
 use serde_json::Value;
 
-/// What references in a template can name.
+/// Values that references in a template can name.
 pub(super) struct Scope<'s> {
     /// The in and inout arguments, with their names, in order.
     pub(super) args: &'s [(&'s str, Value)],
-    /// How many requests of the operation there were, this one included.
+    /// Number of requests of the operation so far, this one included.
     pub(super) count: u64,
 }
 
@@ -78,7 +78,7 @@ pub(super) fn type_of(reference: &str, signature: &Signature) -> Option<TypeCode
     Some(ty)
 }
 
-/// What stands behind the dollars of a text.
+/// Returns the references of a text, which stand behind its dollars.
 fn references(text: &str) -> Result<Vec<&str>, String> {
     match text.strip_prefix('$') {
         Some(escaped) if escaped.starts_with('$') => return Ok(Vec::new()),

@@ -27,7 +27,7 @@ pub trait CarriedSource: Send + Sync {
     /// The event is lost.
     fn push(&self, event: Any) -> Result<(), SystemException>;
 
-    /// Has a function called with each event from now on, until the result is dropped.
+    /// Calls a function with each event from now on, until the result is dropped.
     ///
     /// # Errors
     /// The consumer is not connected.

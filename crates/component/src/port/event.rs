@@ -95,12 +95,12 @@ pub struct Emitter<E: EventType>(pub(crate) Source<E>);
 /// An event source for several consumers: `publishes E name`. Clones are the same port.
 pub struct Publisher<E: EventType>(pub(crate) Source<E>);
 
-/// What emitters and publishers share.
+/// State that emitters and publishers share.
 pub(crate) struct Source<E: EventType> {
     pub(crate) table: Arc<Table<E::Consumer>>,
     /// Failures in a row after which a consumer is dropped.
     pub(crate) most_failures: u32,
-    /// What carries the events; none: the publishing thread pushes.
+    /// Carrier of the events; `None`: the publishing thread pushes.
     pub(crate) way: Option<Arc<Way>>,
 }
 

@@ -19,7 +19,7 @@ pub(crate) use event::Source;
 pub(crate) use facet::{Provided, Provides};
 pub(crate) use table::{Connections, Missing, Refusal, Table};
 
-/// One port of a component, as the generic operations see it.
+/// Port of a component, as the generic operations see it.
 #[derive(Clone)]
 pub(crate) enum Port {
     Facet(Arc<dyn Provides>),

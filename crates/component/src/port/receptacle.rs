@@ -107,7 +107,7 @@ pub struct Used<'p, R>(Held<'p, R>);
 
 enum Held<'p, R> {
     First(&'p R),
-    /// One connection.
+    /// A connection of several.
     Later(Guard<Arc<Vec<Connection<R>>>>),
 }
 

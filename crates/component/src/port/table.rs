@@ -27,7 +27,7 @@ pub(crate) struct Table<R> {
     /// Whether connections have cookies.
     pub(crate) multiple: bool,
     limit: usize,
-    /// Of each call, where the port decides it.
+    /// Time limit of each call, where the port decides it.
     timeout: Option<Duration>,
     /// Makes the way of each connection, where something carries events.
     attach: OnceLock<Attach<R>>,
@@ -43,14 +43,15 @@ struct First<R> {
     is_connected: AtomicBool,
 }
 
-/// One connection.
+/// Connection of a port.
 #[derive(Clone)]
 pub(crate) struct Connection<R> {
     token: Token,
     pub(crate) reference: R,
     /// Failed calls since the last one that succeeded.
     failures: Arc<AtomicU32>,
-    /// Its way, where something carries events. Dropped with the last snapshot that has the connection.
+    /// Way of the connection, where something carries events. Dropped with the last snapshot that
+    /// has the connection.
     _way: Option<Arc<dyn Any + Send + Sync>>,
 }
 
@@ -103,7 +104,7 @@ impl<R: Interface> Table<R> {
         })
     }
 
-    /// Has each connection from now on get a way of its own.
+    /// Gives each connection from now on a way of its own.
     pub(crate) fn attach_by(&self, attach: Attach<R>) {
         // Once, before the first connection.
         let _ = self.attach.set(attach);

@@ -13,7 +13,7 @@ use crate::lock::Mutex;
 use crate::sync::{Condvar, MutexGuard};
 use crate::threads::{Ends, Threads};
 
-/// How long the thread waits for more before it ends.
+/// Time that the thread waits for more before it ends.
 const IDLE: Duration = Duration::from_secs(10);
 
 /// The calls of one priority that are to be woken, and when: at most one entry for each asynchronous call that somebody
@@ -33,10 +33,10 @@ struct State {
     closed: bool,
 }
 
-/// When, and a number that no other has.
+/// Time of an alarm, and a number that no other alarm has.
 type Key = (Instant, u64);
 
-/// Somebody who is to be woken, unless this is dropped before.
+/// Alarm that wakes a task, unless it is dropped before.
 pub(super) struct Alarm {
     of: Arc<Alarms>,
     key: Key,
@@ -52,7 +52,8 @@ impl Alarms {
         }
     }
 
-    /// Has a task woken at `at`. `None`: there is no thread for it, because the ORB has ended or the system has none.
+    /// Sets an alarm that wakes a task at `at`. `None`: there is no thread for it, because the ORB
+    /// has ended or the system has none.
     pub(super) fn set(self: &Arc<Self>, at: Instant, task: &Waker) -> Option<Alarm> {
         let mut state = self.state();
         if state.closed {
@@ -159,11 +160,11 @@ mod tests {
             let task = Waker::from(Arc::new(Told(sender.clone(), number)));
             alarms.set(now + Duration::from_millis(milliseconds), &task)
         };
-        let (late, gone, soon) = (at(40, 3), at(20, 2), at(10, 1));
+        let (late, gone, soon) = (at(600, 3), at(300, 2), at(150, 1));
         drop(gone);
         assert_eq!(told.recv(), Ok(1));
         assert_eq!(told.recv(), Ok(3));
-        assert!(clock::since(now) >= Duration::from_millis(40));
+        assert!(clock::since(now) >= Duration::from_millis(600));
         let last = at(3_600_000, 4);
         alarms.close();
         assert_eq!(told.recv(), Ok(4), "the end wakes everybody");

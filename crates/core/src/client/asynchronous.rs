@@ -15,7 +15,9 @@ use oxorb_object::{CompletionStatus, Ior, SystemException, SystemExceptionKind};
 use oxorb_rt::Priority;
 
 use super::alarm::Alarm;
+use super::callback::run_in_lane;
 use super::launch::{Again, Launch, Launched, Target};
+use super::scheduled::SchedulingContext;
 use super::settle::{Meaning, one_more, pause};
 use super::slot::Slot;
 use super::{Answered, Args, Reply, Timing, intercepted, local, wait_until};
@@ -28,7 +30,7 @@ use crate::rt::thread_priority;
 use crate::sync::thread;
 use crate::{Ref, raise};
 
-/// How often a request that certainly did not run is sent again.
+/// Number of times that a request which certainly did not run is sent again.
 const RESENDS: u32 = 3;
 
 /// The answer of an asynchronous call, as a future for any executor, or for
@@ -62,22 +64,24 @@ pub struct InFlight {
     priority: Option<Priority>,
     /// `None` when time was over before it began.
     timing: Option<Timing>,
-    /// Those that held when it was made, in its thread; `None` where they are the plain ones.
+    /// Policies that held when the call was made, in its thread; `None` where they are the plain
+    /// ones.
     policies: Option<Box<Effective>>,
     /// The request itself, where policy says that it may have to be sent again.
     again: Option<Box<Again>>,
-    /// How often it was sent on.
+    /// Number of times the request was forwarded.
     forwards: u32,
-    /// How often it was sent again, because its connection was closed before the server took it.
+    /// Number of times the request was sent again, because its connection was closed before the
+    /// server took it.
     resends: u32,
-    /// How often it was made again, because policy says so.
+    /// Number of times the request was made again, because policy says so.
     retries: u32,
-    /// Where it went last.
+    /// Slot and target of the last sending.
     sent: Option<(Arc<Slot>, Target)>,
     state: State,
     /// Wakes who waits when time brings what he waits for.
     alarm: Option<Alarm>,
-    /// What client interceptors have seen of it; `None` where there are none.
+    /// Record of what client interceptors have seen of the call; `None` where there are none.
     flow: Option<Box<ClientFlow>>,
 }
 
@@ -90,7 +94,7 @@ enum State {
     Arrived(Result<Reply, SystemException>),
     /// The caller's, but not before this time (ReplyStartTime).
     Held(Reply, u64),
-    /// What failed is tried again at this time (Retry).
+    /// Failed call, which is tried again at this time (Retry).
     Paused(Instant, SystemException),
     /// The caller's. `None`: taken.
     Settled(Option<Result<Reply, SystemException>>),
@@ -167,9 +171,11 @@ impl<R, E: UserException> AsyncReply<R, E> {
         self.sent.poll_ready(context)
     }
 
-    /// Has the answer handed to `handler` when it is there (AMI, callback model).
+    /// Hands the answer to `handler` when it is there (AMI, callback model).
     ///
-    /// Handlers of calls that were made at one CORBA priority run on one thread of the ORB, at that priority, one after the
+    /// Under [`CallbackThreads::Lane`](crate::CallbackThreads) the handler of a call from a thread of a lane runs on a thread
+    /// of the lane, between its requests and at its priority. Otherwise handlers of calls that were made at one CORBA
+    /// priority run on one thread of the ORB, at that priority, one after the
     /// other: a handler that blocks delays those of its own priority and no others. One that panics loses its own answer
     /// only. Never runs within this call, unless the ORB is shut down or has no
     /// thread to give: then this waits and runs it. Allocates.
@@ -178,8 +184,14 @@ impl<R, E: UserException> AsyncReply<R, E> {
         R: 'static,
         E: 'static,
     {
-        let callbacks = self.sent.reference.orb().callbacks(self.sent.priority);
-        callbacks.run(async move { handler(self.await) });
+        let orb = self.sent.reference.orb();
+        match orb.jobs_of_lane() {
+            Some(lane) => run_in_lane(lane, async move { handler(self.await) }),
+            None => {
+                let callbacks = orb.callbacks(self.sent.priority);
+                callbacks.run(async move { handler(self.await) });
+            }
+        }
     }
 
     fn decode(&self, reply: Result<Reply, SystemException>) -> Result<R, E> {
@@ -297,7 +309,7 @@ impl InFlight {
         Poll::Pending
     }
 
-    /// Has the task woken at a time; where nobody can do that, waits for it here: then false.
+    /// Sets an alarm for the task; where the ORB has none, waits here until then and returns false.
     fn wait_for(&mut self, at: Instant, context: &Context<'_>) -> bool {
         let alarms = self.reference.orb().alarms(self.priority);
         self.alarm = alarms.set(at, context.waker());
@@ -358,16 +370,17 @@ impl InFlight {
                 Err(Interrupt::Forward(to)) => self.forward_to(to.ior().clone(), false)?,
             }
         }
-        let flow = self.flow.as_deref();
-        let added = flow.map(ClientFlow::contexts).unwrap_or_default();
-        let launched = Launch {
-            reference: &self.reference,
-            policies: &self.policies(),
-            timing,
-            op,
-            added: &added,
-        }
-        .start(args)?;
+        let scheduling = SchedulingContext::of(&self.reference, op)?;
+        let launched = scheduling.with_added(self.flow.as_deref(), |added| {
+            Launch {
+                reference: &self.reference,
+                policies: &self.policies(),
+                timing,
+                op,
+                added,
+            }
+            .start(args)
+        })?;
         Ok(match launched {
             Launched::Ended(None) => State::Settled(None),
             Launched::Ended(Some(reply)) => State::Arrived(Ok(reply)),
@@ -507,7 +520,7 @@ impl InFlight {
 }
 
 impl Drop for InFlight {
-    /// Nobody waits any more: the server is told, if that can be done at once.
+    /// Gives the call up: the server is told, if that can be done at once.
     fn drop(&mut self) {
         if let State::Kept(mailbox) = &self.state {
             mailbox.close();

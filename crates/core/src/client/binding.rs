@@ -1,4 +1,4 @@
-//! What a reference was bound to, where policy forbids that it leads elsewhere.
+//! Binding of a reference to a server, where policy forbids that it leads elsewhere.
 
 use std::sync::Arc;
 
@@ -11,16 +11,16 @@ use crate::route::Route;
 #[derive(Default)]
 pub(crate) struct Binding(ArcSwapOption<Bound>);
 
-/// To one profile, and to the connections that its server had then.
+/// Profile to which a reference is bound, and the connections that its server had then.
 pub(crate) struct Bound {
     pub(crate) route: Arc<Route>,
     pub(crate) profile: usize,
-    /// How many connections to the server had been lost.
+    /// Number of connections to the server that had been lost.
     pub(crate) losses: u32,
 }
 
 impl Binding {
-    /// What it is bound to.
+    /// Returns the profile to which the reference is bound.
     pub(crate) fn bound(&self) -> Option<Arc<Bound>> {
         self.0.load_full()
     }

@@ -10,6 +10,7 @@ use super::exchange::exchange;
 use super::level::Level;
 use super::oneways::{Buffer, Buffered};
 use super::reach::Untried;
+use super::scheduled::SchedulingContext;
 use super::selection::{Selection, Worth};
 use super::{Args, Peer, Timing, intercepted};
 use crate::interceptor::{ClientFlow, Interrupt, Received};
@@ -81,27 +82,26 @@ fn buffer<'a>(
     let level = Level::of(selection.as_ref());
     let worth = selection.map_or(Worth::default(), |selection| selection.worth(&route));
     let worth = worth.or_inherited(policies);
-    let added = flow
-        .as_deref()
-        .map(ClientFlow::contexts)
-        .unwrap_or_default();
+    let scheduling = SchedulingContext::of(reference, op)?;
     let to = Addressee::of(&route, index);
     let conditions = Conditions {
         policies,
         worth,
         timing: &timing,
     };
-    let mut room = None;
-    let draft = Draft::to(to, op, &conditions, &added, &mut room)?;
-    // The message is written once, so it must be the same for them.
-    let others = profiles
-        .in_order()
-        .map(|at| &route.profiles[at])
-        .filter(|other| draft.suits(other))
-        .map(RouteProfile::remote)
-        .filter(|other| !Arc::ptr_eq(other, peer));
-    let buffer = Buffer::of(peer, level);
-    let added = buffer.add(peer, level, others, &draft, args, policies);
+    let added = scheduling.with_added(flow.as_deref(), |added| {
+        let mut room = None;
+        let draft = Draft::to(to, op, &conditions, added, &mut room)?;
+        // The message is written once, so it must be the same for them.
+        let others = profiles
+            .in_order()
+            .map(|at| &route.profiles[at])
+            .filter(|other| draft.suits(other))
+            .map(RouteProfile::remote)
+            .filter(|other| !Arc::ptr_eq(other, peer));
+        let buffer = Buffer::of(peer, level);
+        Ok::<_, SystemException>(buffer.add(peer, level, others, &draft, args, policies))
+    })?;
     if let Some(flow) = &mut flow {
         let end = match &added {
             Ok(()) => Received::Sent,
@@ -116,7 +116,7 @@ fn buffer<'a>(
     added
 }
 
-/// Has everything sent that is buffered for the object's server.
+/// Sends everything that is buffered for the object's server.
 pub(super) fn flush(reference: &Ref) -> Result<(), SystemException> {
     let route = reference.route()?;
     let timing = Timing::start(&reference.policies())?;

@@ -35,10 +35,10 @@ struct State {
     closed: bool,
 }
 
-/// One connection among those of the cache, for as long as it lives.
+/// Connection among those of the cache, for as long as it lives.
 pub(crate) struct Counted(Arc<Cache>);
 
-/// How seldom to look at least: a process that only calls now and then should sleep.
+/// Longest time between two looks: a process that only calls now and then should sleep.
 const SELDOM: Duration = Duration::from_secs(30);
 
 impl Cache {

@@ -9,7 +9,7 @@ use oxorb_giop::{Frame, MessageType, TargetAddress, Told, Wire};
 use oxorb_object::{
     CompletionStatus, ServiceContext, SystemException, Version, minor, priority_range_context,
 };
-use oxorb_transport::WriteError;
+use oxorb_transport::{Oversized, Unanswered, WriteError};
 
 use super::draft::{Draft, First};
 use super::link::{CANCEL_LIMIT, ClientLink, exception_of};
@@ -18,6 +18,7 @@ use super::{Args, Peer, Reply, Timing};
 use crate::Orb;
 use crate::conn::{Ended, Event, Wait, send_encoded, wait_beside, write_message};
 use crate::probe::{self, Stage};
+use crate::raise;
 
 /// A longer message may wait for the server to read, so time has passed.
 pub(super) const SENT_AT_ONCE: usize = 64 << 10;
@@ -29,10 +30,10 @@ pub(crate) struct Call<'c, 'r> {
     pub(crate) draft: &'r Draft<'r>,
 }
 
-/// What became of a request.
+/// Outcome of sending a request.
 pub(crate) enum Sent<'c> {
     Gone(Pending<'c>),
-    /// It was not to go yet: the connection, nothing sent.
+    /// The request was not to go yet: the connection, with nothing sent.
     Withheld(Box<ClientLink>),
     Lost(Lost),
 }
@@ -44,11 +45,11 @@ pub(crate) struct Pending<'c> {
     pub(super) link: Box<ClientLink>,
     pub(super) id: u32,
     pub(super) wire: Wire,
-    /// Of the request.
+    /// Number of octets of the request.
     pub(super) octets: usize,
     /// Connecting or sending may have used up some of the time.
     pub(super) waited: bool,
-    /// It was a LocateRequest.
+    /// Whether the request was a LocateRequest.
     pub(super) locating: bool,
 }
 
@@ -265,7 +266,7 @@ impl<'c> Pending<'c> {
         self.peer.give_back(self.link);
     }
 
-    /// What the message just received answers, if it is our reply.
+    /// Returns the head of the message just received, if it is the reply to this call.
     fn sort(&self, frame: &Frame<'_>) -> Result<Option<Head>, Lost> {
         match frame.header.kind {
             MessageType::LOCATE_REPLY if self.locating => {
@@ -356,6 +357,21 @@ pub(super) fn unsent(
     octets: usize,
     failed: &WriteError,
 ) -> Lost {
+    if let Some(oversized) = Oversized::of(&failed.error) {
+        return Lost {
+            exception: raise::oversized(CompletionStatus::No),
+            cause: oversized.to_string(),
+            // Another connection takes it as little.
+            reused: false,
+        };
+    }
+    if Unanswered::is(&failed.error) {
+        return Lost {
+            exception: raise::ONEWAYS_ONLY,
+            cause: failed.error.to_string(),
+            reused: false,
+        };
+    }
     let hint = too_large_there(octets, peer.options().fragment_size);
     if let Some(kind) = link.last_word() {
         let ended = Ended::by(kind);

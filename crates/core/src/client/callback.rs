@@ -3,13 +3,14 @@
 use std::future::Future;
 use std::panic::{self, AssertUnwindSafe};
 use std::pin::Pin;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, PoisonError, Weak};
 use std::task::{Context, Wake, Waker};
 
 use oxorb_rt::Priority;
 use oxorb_sys::thread::Purpose;
 
 use crate::lock::Mutex;
+use crate::main_thread::{Job, TakesJobs};
 use crate::sync::mpsc::{self, Receiver, Sender};
 use crate::threads::{Ends, Threads};
 
@@ -36,7 +37,28 @@ type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 struct Task {
     /// `None`: done, or being looked at.
     work: Mutex<Option<Work>>,
-    thread: Sender<Arc<Task>>,
+    thread: Runs,
+}
+
+/// Threads that run a task.
+enum Runs {
+    /// A callback thread.
+    Callbacks(Sender<Arc<Task>>),
+    /// Threads of a lane.
+    Lane(Weak<dyn TakesJobs>),
+}
+
+/// Runs `work` to its end on the threads of a lane. Once these have ended, the thread that brings what `work` waits for
+/// runs it.
+pub(crate) fn run_in_lane(
+    lane: Weak<dyn TakesJobs>,
+    work: impl Future<Output = ()> + Send + 'static,
+) {
+    let task = Task {
+        work: Mutex::new(Some(Box::pin(work))),
+        thread: Runs::Lane(lane),
+    };
+    Arc::new(task).wake();
 }
 
 impl Callbacks {
@@ -54,7 +76,7 @@ impl Callbacks {
         match self.thread() {
             Some(thread) => Arc::new(Task {
                 work: Mutex::new(Some(work)),
-                thread,
+                thread: Runs::Callbacks(thread),
             })
             .wake(),
             None => super::wait_until(|context| work.as_mut().poll(context)),
@@ -89,10 +111,16 @@ impl Ends for Callbacks {
 
 fn serve(tasks: &Receiver<Arc<Task>>) {
     for task in tasks {
-        let mut work = task.work.lock().unwrap_or_else(PoisonError::into_inner);
-        let waker = Waker::from(Arc::clone(&task));
+        task.poll();
+    }
+}
+
+impl Task {
+    fn poll(self: Arc<Self>) {
+        let mut work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
+        let waker = Waker::from(Arc::clone(&self));
         let Some(waiting) = work.as_mut() else {
-            continue;
+            return;
         };
         // A handler that panics has lost its answer; the others get theirs.
         let polled = panic::catch_unwind(AssertUnwindSafe(|| {
@@ -106,8 +134,23 @@ fn serve(tasks: &Receiver<Arc<Task>>) {
 
 impl Wake for Task {
     fn wake(self: Arc<Self>) {
-        let thread = self.thread.clone();
-        // The thread outlives every task that can send to it.
-        let _ = thread.send(self);
+        match &self.thread {
+            // The thread outlives every task that can send to it.
+            Runs::Callbacks(thread) => {
+                let thread = thread.clone();
+                let _ = thread.send(self);
+            }
+            Runs::Lane(lane) => {
+                let lane = lane.upgrade();
+                let job: Job = Box::new(move || self.poll());
+                let refused = match lane {
+                    Some(lane) => lane.offer(job).err(),
+                    None => Some(job),
+                };
+                if let Some(job) = refused {
+                    job();
+                }
+            }
+        }
     }
 }

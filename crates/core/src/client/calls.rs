@@ -26,8 +26,8 @@ impl Ref {
         invoke(self, op, &args)?.results(result)
     }
 
-    /// Like [`invoke`](Self::invoke) for an operation whose only result is a
-    /// `sequence<octet>`: the receive buffer is handed over without a copy.
+    /// Invokes an operation whose only result is a `sequence<octet>`, as [`invoke`](Self::invoke)
+    /// does: the receive buffer is handed over without a copy.
     pub fn invoke_octets<'a, E: UserException>(
         &self,
         op: &'static Op,
@@ -112,7 +112,7 @@ impl Ref {
         asynchronous::invoke_async(self, op.into(), &args, reading)
     }
 
-    /// Marshals the arguments of an operation, to send them many times (A7.6).
+    /// Marshals the arguments of an operation, to send them many times.
     ///
     /// What will change between is written with [`Slots::put`]; the rest as for [`invoke`](Self::invoke). Nothing is
     /// sent yet. Fails if an argument cannot be marshalled.
@@ -138,7 +138,7 @@ impl Ref {
         invoke_dynamic(self, operation, &args, read)
     }
 
-    /// As [`send`](Self::send), of an operation that is known at run time only.
+    /// Sends like [`send`](Self::send) an operation that is known at run time only.
     pub fn send_dynamic<'a>(
         &self,
         operation: Operation<'_>,
@@ -147,8 +147,8 @@ impl Ref {
         buffered::send(self, operation, &args)
     }
 
-    /// As [`invoke_async`](Self::invoke_async), for whoever reads the answer
-    /// himself. A request that could not be sent is an answer, too.
+    /// Sends a request like [`invoke_async`](Self::invoke_async), for callers that read the answer
+    /// themselves. A request that could not be sent is an answer, too.
     pub fn begin_dynamic<'a>(
         &self,
         operation: Operation<'_>,

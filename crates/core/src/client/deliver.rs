@@ -1,4 +1,4 @@
-//! Has reply handlers that are objects told their answers.
+//! Delivery of answers to reply handlers that are objects.
 
 use oxorb_object::SystemException;
 
@@ -7,7 +7,7 @@ use super::delivery::Server;
 use crate::rt::thread_priority;
 use crate::{Incident, Interface, Ref};
 
-/// Has a reply handler told an answer, in another thread: `tell` calls it. For generated code.
+/// Tells a reply handler an answer, in another thread: `tell` calls it. For generated code.
 ///
 /// That it could not be told is counted, and observers of the ORB learn it ([`Incident::HandlerNotTold`]). Allocates.
 pub fn deliver<R: Interface + Send + 'static>(
@@ -24,6 +24,12 @@ pub fn deliver<R: Interface + Send + 'static>(
             }
         });
     };
+    if let Some(lane) = orb.jobs_of_lane().and_then(|lane| lane.upgrade()) {
+        if lane.offer(Box::new(work)).is_err() {
+            not_told(&reference, "too much waits in the lane".to_owned());
+        }
+        return;
+    }
     // The callback thread has the priority of the call.
     let deliveries = orb.deliveries(thread_priority());
     if let Err(full) = deliveries.push(server(&reference), Box::new(work)) {
@@ -42,7 +48,7 @@ fn not_told(handler: &Ref, why: String) {
     handler.orb().note(Incident::HandlerNotTold, place, || why);
 }
 
-/// Whose queue is that of this handler.
+/// Returns the server whose queue this handler belongs to.
 fn server(handler: &Ref) -> Server {
     let route = handler.route().ok()?;
     Some(route.profiles.first()?.peer.as_ref()?.id())

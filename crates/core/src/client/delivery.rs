@@ -31,7 +31,7 @@ const THREADS: usize = 8;
 const WAITING_FOR_ONE: usize = 256;
 const WAITING: usize = 4096;
 
-/// How long a thread waits for more before it ends.
+/// Time that a thread waits for more before it ends.
 const IDLE: Duration = Duration::from_secs(10);
 
 /// Answers to calls of one priority that handlers are to be told.
@@ -44,9 +44,9 @@ pub(crate) struct Deliveries {
 
 #[derive(Default)]
 struct State {
-    /// By server; those that somebody works on or that wait for that.
+    /// Queues by server: those that a thread works on or that wait for that.
     queues: HashMap<Server, VecDeque<Work>>,
-    /// Those that nobody works on.
+    /// Servers whose queues no thread works on.
     ready: VecDeque<Server>,
     waiting: usize,
     threads: usize,
@@ -69,7 +69,7 @@ impl Deliveries {
         }
     }
 
-    /// Has `work` done after all that is there for the same server.
+    /// Queues `work` behind all that is there for the same server.
     ///
     /// # Errors
     /// Why not, when as much waits as may.
@@ -133,7 +133,7 @@ impl Deliveries {
         drop(self.work_on(state));
     }
 
-    /// Until nothing is left that nobody works on.
+    /// Works until no queue is left without a thread.
     fn work_on<'s>(&'s self, mut state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
         while let Some(server) = state.ready.pop_front() {
             let work = state.queues.get_mut(&server).and_then(VecDeque::pop_front);

@@ -167,14 +167,14 @@ impl Ref {
     }
 }
 
-/// What became of a call without a message.
+/// Outcome of a call without a message.
 enum Served {
-    /// It needs a message.
+    /// The call needs a message.
     Elsewhere,
     /// The ORB takes no more.
     Refused(SystemException),
     Panicked(SystemException),
-    /// If the servant was called at all.
+    /// The servant, if it was called at all, took no longer than it may.
     InTime,
     Late,
 }
@@ -191,14 +191,14 @@ fn is_plain(shared: &Shared, interceptors: &Interceptors) -> bool {
     let options = &shared.options;
     options.collocation == Collocation::Direct
         && !options.time_probes
-        && interceptors.client.is_empty()
-        && interceptors.server.is_empty()
+        && !interceptors.see_calls()
+        && !interceptors.sees_upcalls
         && shared.enforcer.is_none()
 }
 
-/// When a call has taken too long.
+/// Time at which a call has taken too long.
 enum Clock {
-    /// In nanoseconds of a clock that is read in no time, and that is some milliseconds behind.
+    /// Nanoseconds of a clock that is read in no time, and that is some milliseconds behind.
     Coarse(u64),
     Precise(Instant),
     Never,

@@ -1,4 +1,4 @@
-//! Everything about one request but its arguments: to whom, which operation, and what travels with it.
+//! Drafts of requests, all but their arguments: to whom, which operation, and what travels with it.
 //!
 //! The only place that makes a [`Draft`] out of a call's policies, and the only one that writes a
 //! [`RequestHeader`], whatever connection the request takes.
@@ -27,8 +27,9 @@ use crate::route::{Route, RouteProfile};
 /// Room made for what comes before the arguments: more is rare, and grows as it comes.
 pub(super) const HEADER_ROOM: usize = 256;
 
-/// Most contexts of a request without interceptors: code sets, two for the connection, three of its policies.
-const MAX_CONTEXTS: usize = 6;
+/// Most contexts of a request without interceptors: code sets, two for the connection, three of its policies, one of the
+/// scheduler.
+const MAX_CONTEXTS: usize = 7;
 
 /// Profile of a route that a request goes to.
 #[derive(Clone, Copy)]
@@ -225,7 +226,8 @@ impl<'r> Draft<'r> {
             let carried = self.carried.into_iter().flat_map(Carried::contexts);
             let once = once.into_iter().flatten();
             let own = code_sets.into_iter().chain(once).chain(carried);
-            if self.added.is_empty() {
+            if self.added.len() <= 1 {
+                let own = own.chain(self.added.iter().copied());
                 room = [ServiceContext { id: 0, data: &[] }; MAX_CONTEXTS];
                 fill(&mut room, own)
             } else {
@@ -253,7 +255,7 @@ impl<'r> Draft<'r> {
     }
 }
 
-/// What a request tells the server about its connection. The default: nothing.
+/// Statements of a request about its connection. The default: none.
 #[derive(Clone, Copy, Default)]
 pub(super) struct First<'c> {
     /// Code sets that the server is yet to learn.
@@ -277,7 +279,7 @@ fn fill<'r, 'c>(
     &room[..count]
 }
 
-/// What of a call's policies travels with its request, in the service context INVOCATION_POLICIES.
+/// Policies of a call that travel with its request, in the service context INVOCATION_POLICIES.
 ///
 /// Times that were given as absolute ones travel as such. Of relative ones what is left travels, as the relative policy
 /// that it is: so the clocks of both sides need not agree. Where they do (option SynchronizedClocks), the end times go
@@ -350,7 +352,7 @@ impl Conditions<'_> {
     }
 }
 
-/// With the calling thread's priority, where none is named.
+/// Adds the calling thread's priority, where none is named.
 fn complete(mut qos: Qos, travels: Option<Priority>) -> Qos {
     let ours = || {
         travels

@@ -1,6 +1,7 @@
 //! The loop around attempts: forwards, other profiles, connections that turn out to be closed, retries by policy. Only
 //! what certainly did not run is sent again.
 
+use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use super::call::{Call, Lost, Sent};
 use super::draft::{Addressee, Carried, Conditions, Draft};
 use super::link::ClientLink;
 use super::reach::{self, Reached, Untried};
+use super::scheduled::{self, SchedulingContext};
 use super::selection::{Selection, Worth};
 use super::settle::{Meaning, one_more, pause};
 use super::{Args, Reply, Timing, intercepted, local, timing};
@@ -31,19 +33,22 @@ pub(super) struct Exchange<'x, 'a> {
     pub(super) op: Operation<'x>,
     pub(super) args: Args<'x, 'a>,
     pub(super) timing: Timing,
-    /// What was tried in vain.
+    /// Attempts that were made in vain.
     pub(super) attempts: Vec<Attempt>,
-    /// Where it must not leave from.
+    /// Server that the request must not leave.
     pub(super) bound: Option<Arc<Bound>>,
     /// First attempt, where it was made before.
     tried: Option<Box<Tried>>,
-    /// What RT-CORBA says about the route as it is now, if anything.
+    /// Selection of RT-CORBA within the route as it is now, if there is one.
     pub(super) selection: Option<Selection>,
-    /// Nobody answered where it was forwarded to, so it went back to the original.
+    /// Whether the request went back to the original address, since the one it was forwarded to did
+    /// not answer.
     fell_back: bool,
     /// Some of its time went by before this attempt.
     pub(super) again: bool,
     retries: u32,
+    /// Context that the ORB's scheduler adds to the request.
+    pub(super) scheduling: SchedulingContext,
 }
 
 /// Fate of a request over one connection.
@@ -69,21 +74,21 @@ pub(super) enum Trial {
     Lost(Lost),
 }
 
-/// What to do after one attempt.
+/// Next step after an attempt.
 pub(super) enum Step {
     Done(Option<Reply>),
     /// Once more, with the route as it is now.
     Again,
-    /// This profile cannot be reached, and the request certainly did not run.
+    /// The profile cannot be reached, and the request certainly did not run.
     NextProfile(SystemException),
 }
 
-/// What a round of attempts came to.
+/// Outcome of a round of attempts.
 pub(crate) enum Round {
     Done(Option<Reply>),
     /// The object is elsewhere: another round.
     Forwarded,
-    /// Another round, at the original address.
+    /// A further round is needed, at the original address.
     FellBack,
 }
 
@@ -101,10 +106,13 @@ pub(super) fn exchange<'a>(
         timing::hold_until(start);
         exchange.again = true;
     }
-    exchange.run()
+    match &reference.orb().interceptors().scheduling {
+        None => exchange.run(),
+        Some(scheduler) => scheduled::run(&mut exchange, scheduler),
+    }
 }
 
-/// The same, after a first attempt.
+/// Makes rounds of attempts after a first one.
 #[cold]
 pub(super) fn exchange_after<'a>(
     tried: Tried,
@@ -147,12 +155,13 @@ impl<'x, 'a> Exchange<'x, 'a> {
             fell_back: false,
             again: false,
             retries: 0,
+            scheduling: SchedulingContext::default(),
         }
     }
 
     /// Makes rounds until the call has ended.
     #[inline(always)]
-    fn run(&mut self) -> Result<Option<Reply>, SystemException> {
+    pub(super) fn run(&mut self) -> Result<Option<Reply>, SystemException> {
         let (reference, policies) = (self.reference, self.policies);
         let mut forwards = 0;
         loop {
@@ -187,12 +196,26 @@ impl<'x, 'a> Exchange<'x, 'a> {
             true => Selection::of(self.reference, &route, self.policies, self.op)?,
         };
         probe::stamp(Stage::RouteFound);
-        let added = flow.map(ClientFlow::contexts).unwrap_or_default();
+        let scheduling = mem::take(&mut self.scheduling);
+        let round = scheduling.with_added(flow, |added| self.try_all(&route, tried, flow, added));
+        self.scheduling = scheduling;
+        round
+    }
+
+    /// Makes the call to an object of this process, or tries the profiles of a route in turn.
+    #[inline(always)]
+    fn try_all(
+        &mut self,
+        route: &Arc<Route>,
+        mut tried: Option<Box<Tried>>,
+        flow: Option<&ClientFlow>,
+        added: &[ServiceContext<'_>],
+    ) -> Result<Round, SystemException> {
         let orb = self.reference.orb();
         if let Some((index, _)) = route.local(orb, self.selection.as_ref()) {
-            let to = Addressee::of(&route, index);
+            let to = Addressee::of(route, index);
             let mut room = None;
-            let draft = Draft::within(to, self.op, &self.conditions(&route), &added, &mut room);
+            let draft = Draft::within(to, self.op, &self.conditions(route), added, &mut room);
             let (reference, timing) = (self.reference, self.timing);
             let reply = local::call(reference, timing, &draft, self.args)?;
             return Ok(match self.settle(to, flow, reply)? {
@@ -201,19 +224,18 @@ impl<'x, 'a> Exchange<'x, 'a> {
             });
         }
         let mut unreachable = raise::CONNECT_FAILED;
-        let mut untried = Untried::of(&route, self.bound.as_deref());
+        let mut untried = Untried::of(route, self.bound.as_deref());
         if let Some(selection) = &self.selection {
-            untried.restrict(&route, self.bound.as_deref(), selection);
+            untried.restrict(route, self.bound.as_deref(), selection);
         }
-        let mut tried = tried;
         loop {
             let step = if let Some(tried) = tried.take() {
                 untried.strike(tried.index);
-                let to = Addressee::of(&route, tried.index);
-                self.attempt_after(to, tried.trial, flow, &added)?
-            } else if let Some((index, link)) = reach::any(self, &route, &mut untried)? {
+                let to = Addressee::of(route, tried.index);
+                self.attempt_after(to, tried.trial, flow, added)?
+            } else if let Some((index, link)) = reach::any(self, route, &mut untried)? {
                 probe::stamp(Stage::LinkTaken);
-                self.attempt(Addressee::of(&route, index), link, flow, &added)?
+                self.attempt(Addressee::of(route, index), link, flow, added)?
             } else {
                 break;
             };
@@ -223,11 +245,11 @@ impl<'x, 'a> Exchange<'x, 'a> {
                 Step::NextProfile(exception) => unreachable = exception,
             }
         }
-        self.unreached(&route, unreachable)
+        self.unreached(route, unreachable)
     }
 
-    /// Nobody answers. Where it was forwarded to, the original may know better; but
-    /// if it forwards to the same place again, that is the end.
+    /// Handles a target that does not answer. Where the request was forwarded to it, the original
+    /// may know better; but if the original forwards to the same place again, that is the end.
     pub(super) fn unreached(
         &mut self,
         tried: &Arc<Route>,

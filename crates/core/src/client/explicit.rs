@@ -1,4 +1,4 @@
-//! Explicit binding (`_validate_connection`, A4.4): everything that calls of this thread would otherwise have to connect.
+//! Explicit binding (`_validate_connection`): everything that calls of this thread would otherwise have to connect.
 
 use std::sync::Arc;
 
@@ -100,7 +100,7 @@ impl Exchange<'_, '_> {
         }
     }
 
-    /// One connection for each band or lane that a call of this thread may come to need.
+    /// Validates a connection for each band or lane that a call of this thread may come to need.
     fn validate_all(&mut self, route: &Arc<Route>) -> Result<Round, SystemException> {
         for selection in selections(self.reference, route, self.policies)? {
             self.selection = selection;
@@ -177,7 +177,8 @@ impl Exchange<'_, '_> {
     }
 }
 
-/// What calls of this thread may be, by their priority: one for each connection.
+/// Returns the selections that calls of this thread may have, by their priority: one for each
+/// connection.
 fn selections(
     reference: &Ref,
     route: &Route,
@@ -187,6 +188,7 @@ fn selections(
     if !route.real_time && !policies.real_time && class == CommunicationClass::Message {
         return Ok(vec![None]);
     }
+    let pacing = &reference.orb().options().class_pacing;
     let mut priorities = Vec::new();
     for profile in &route.profiles {
         let Some(model) = profile.published.model else {
@@ -205,12 +207,12 @@ fn selections(
     priorities.dedup();
     if priorities.is_empty() {
         let selection = Selection::at(reference, route, policies, None)?;
-        return Ok(vec![Some(selection.in_class(class))]);
+        return Ok(vec![Some(selection.in_class(class, pacing))]);
     }
     let at = |priority| {
         let priority = Priority::new(priority).map_err(|_| raise::NO_BAND)?;
         let selection = Selection::at(reference, route, policies, Some(priority))?;
-        Ok(Some(selection.in_class(class)))
+        Ok(Some(selection.in_class(class, pacing)))
     };
     priorities.into_iter().map(at).collect()
 }

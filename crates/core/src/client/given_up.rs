@@ -25,7 +25,7 @@ struct Kept {
     since: Instant,
 }
 
-/// What became of the connections before.
+/// State of the connections before.
 #[derive(Default)]
 pub(super) struct Before {
     /// Some still wait for their server.
@@ -34,7 +34,7 @@ pub(super) struct Before {
     pub(super) overdue: Vec<String>,
 }
 
-/// One of the callers that wait.
+/// Guard of a caller that waits.
 pub(super) struct Waits<'g>(&'g GivenUp);
 
 /// Most connections that are kept. For one more the oldest is closed.
@@ -123,7 +123,7 @@ mod tests {
 
     const LONG: Duration = Duration::from_secs(60);
 
-    /// Both ends of a connection.
+    /// Returns both ends of a connection.
     fn connection() -> (Arc<dyn Link>, Arc<dyn Link>) {
         let acceptor = Tcp.listen(&Place::new("127.0.0.1", 0).into()).unwrap();
         let address = Tcp.own_address(acceptor.endpoint());

@@ -6,7 +6,8 @@ use std::time::Instant;
 use super::link::ClientLink;
 use super::selection::Apart;
 
-/// Which calls may use a connection: those to one server, and of one band or reference where that matters.
+/// Key of a connection: the server, and the band or reference of the calls that may use it, where
+/// that matters.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Key {
     /// [`Peer::id`](super::Peer::id).

@@ -22,16 +22,16 @@ use crate::route::{Route, RouteProfile};
 use crate::sync::atomic::Ordering;
 use crate::{Ref, raise};
 
-/// What became of a request.
+/// Outcome of launching a request.
 pub(super) enum Launched {
     /// The servant is in this process and has answered. `None`: oneway.
     Ended(Option<Reply>),
-    /// It is in this process and answers later.
+    /// The servant is in this process and answers later.
     Kept(Arc<Mailbox>),
     Sent(Arc<Slot>, Target),
 }
 
-/// Whom a request was sent to: this profile of the route.
+/// Target of a request: this profile of the route.
 pub(super) struct Target {
     pub(super) route: Arc<Route>,
     pub(super) profile: usize,
@@ -46,7 +46,7 @@ pub(super) struct Again {
     name: String,
     response: Response,
     args: Vec<u8>,
-    /// Where they begin, modulo 8.
+    /// Position at which the octets begin, modulo 8.
     begin: usize,
     /// Slot of the operation that went with the key, or [`NO_SLOT`].
     slot: u16,
@@ -60,7 +60,8 @@ impl Target {
 }
 
 impl Again {
-    /// What is to be sent to where `reference` leads; `None` when its profiles do not all take the same octets.
+    /// Encodes a request to where `reference` leads; `None` when its profiles do not all take the
+    /// same octets.
     pub(super) fn of<'a>(
         reference: &Ref,
         op: Operation<'_>,
@@ -83,7 +84,7 @@ impl Again {
         Ok(again.fits(&route).then_some(again))
     }
 
-    /// What was sent in `slot` to `target`, unless it was too long to be kept.
+    /// Returns the request that was sent in `slot` to `target`, unless it was too long to be kept.
     pub(super) fn of_sent(slot: &Slot, target: &Target) -> Option<Again> {
         let profile = &target.route.profiles[target.profile];
         let context = FrameContext::of(profile.wire);
@@ -175,7 +176,7 @@ pub(super) struct Launch<'l> {
     pub(super) policies: &'l Effective,
     pub(super) timing: Timing,
     pub(super) op: Operation<'l>,
-    /// What interceptors added.
+    /// Service contexts that interceptors added.
     pub(super) added: &'l [ServiceContext<'l>],
 }
 
@@ -215,7 +216,7 @@ impl Launch<'_> {
         }
     }
 
-    /// To the first server that can be reached.
+    /// Sends the request to the first server that can be reached.
     fn send<'a>(
         &self,
         exchange: &mut Exchange<'_, 'a>,
@@ -307,7 +308,7 @@ impl Launch<'_> {
     }
 }
 
-/// What became of it in one round.
+/// Outcome of a round.
 enum Gone {
     Sent(Arc<Slot>, usize, Arc<Multiplexed>),
     /// The object is elsewhere.

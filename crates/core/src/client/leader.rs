@@ -24,11 +24,11 @@ use crate::route::RouteProfile;
 use crate::sync::atomic::Ordering;
 use crate::{Options, raise};
 
-/// What is tried while requests on the connection before have no reader yet.
+/// Reason why a oneway fails while requests on the connection before have no reader yet.
 const UNREAD: &str = "the server has not read the connection before to its end, on which a request was cut off \
                       (-ORBOrderedReconnect): oneways over another one could overtake those there";
 
-/// How long a leader without a deadline reads before it looks around.
+/// Longest read of a leader without a deadline before it looks around.
 const TICK: Duration = Duration::from_secs(1);
 
 impl Multiplexed {

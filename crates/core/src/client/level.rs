@@ -61,7 +61,7 @@ impl Level {
     }
 }
 
-/// What calls of one level share: connections, and the buffer of oneways.
+/// State that calls of a level share: connections, and the buffer of oneways.
 #[derive(Default)]
 pub(crate) struct Shared {
     /// Oneways that wait to be sent, once there was one.

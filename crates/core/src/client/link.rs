@@ -23,7 +23,7 @@ const MAX_LAST_WORDS: usize = 16;
 /// A connection and everything that belongs to it alone. Whoever holds the box
 /// has the connection to himself, so nothing in here needs a lock.
 pub(crate) struct ClientLink {
-    /// Whose connection it is; gone when nobody can use it any more.
+    /// Peer of the connection; gone when no call can use it any more.
     pub(crate) owner: Weak<Peer>,
     pub(crate) link: Arc<dyn Link>,
     pub(crate) inbox: Inbox,
@@ -31,28 +31,29 @@ pub(crate) struct ClientLink {
     pub(crate) out: Vec<u8>,
     pub(crate) session: Outgoing,
     pub(super) limits: Limits,
-    /// At least one reply came over it.
+    /// Whether at least one reply came over the connection.
     pub(crate) reused: bool,
-    /// Nothing was sent over it yet, and it was given back: the server may have closed it as one that idles.
+    /// Whether the connection was given back before anything was sent over it: the server may have
+    /// closed it as one that idles.
     pub(super) idled: bool,
     /// The peer's count of lost connections when this one was last known good.
     pub(crate) losses_seen: u32,
     pub(crate) last_used: Instant,
-    /// From then on it is checked before it is used.
+    /// Time from which on the connection is checked before it is used.
     pub(crate) trusted_until: Instant,
-    /// Which calls may use it.
+    /// Calls that may use the connection.
     pub(crate) apart: Apart,
     /// The reference it belongs to, if it is for that alone.
     pub(crate) reference: Option<Weak<Owner>>,
     /// The band of priorities that the server is yet to be told.
     pub(crate) band: Option<PriorityBand>,
-    /// How its packets are marked.
+    /// Mark of its packets.
     dscp: Option<u8>,
     /// Numbers of objects and operations, where the protocol has them.
     pub(super) aliases: Option<Box<Aliases>>,
     /// State of usual calls, once there was one.
     pub(super) settled: Option<Box<Settled>>,
-    /// Among the connections of the cache; gone with this.
+    /// Count among the connections of the cache; ends with the connection.
     _counted: Option<Counted>,
 }
 
@@ -130,7 +131,7 @@ impl ClientLink {
         self.apart == Apart::default() && self.dscp.is_none()
     }
 
-    /// Has its packets marked for the network: a system call when that changes.
+    /// Marks the connection's packets for the network: a system call when the mark changes.
     #[inline]
     pub(crate) fn mark(&mut self, dscp: Option<u8>) {
         if dscp.is_some() && self.dscp != dscp {
@@ -232,7 +233,7 @@ impl Limits {
     }
 }
 
-/// How long a CancelRequest may wait to be sent.
+/// Longest time that a CancelRequest may wait to be sent.
 pub(super) const CANCEL_LIMIT: Duration = Duration::from_millis(1);
 
 /// A time-out, or a failure of communication with the given minor code.
@@ -250,9 +251,9 @@ pub(crate) fn exception_of(
 /// Heads of requests that a connection keeps.
 const HEADS: usize = 8;
 
-/// What a connection keeps for usual calls.
+/// State of a connection for usual calls.
 pub(super) struct Settled {
-    /// How text is encoded, as both sides agreed.
+    /// Encoding of text, as both sides agreed.
     pub(super) dialect: Dialect,
     /// Tick of the coarse clock at which the connection was known to be good; 0: it is looked at each time.
     pub(super) tick: u64,

@@ -12,7 +12,7 @@ use super::{Args, Reply, Timing};
 use crate::conn::{Kept, Mailbox};
 use crate::{Orb, Ref, raise};
 
-/// How a local call stands when its upcall has returned.
+/// State of a local call when its upcall has returned.
 pub(crate) enum Made {
     /// `None`: oneway.
     Ended(Option<Reply>),

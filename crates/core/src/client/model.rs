@@ -59,7 +59,8 @@ fn reply_to(id: u32) -> Vec<u8> {
     reply
 }
 
-/// What a caller does between its request and its answer. Gives the id of the answer; `None`: it gave up.
+/// Models a caller between its request and its answer. Returns the id of the answer; `None`: it
+/// gave up.
 fn call(replies: &Replies, network: &Network, gives_up: bool) -> Option<u32> {
     let id = replies.enter(CALL, Waiter::Awake, Vec::new()).unwrap();
     network.ask(id);
@@ -93,7 +94,7 @@ fn call(replies: &Replies, network: &Network, gives_up: bool) -> Option<u32> {
     None
 }
 
-/// There is somebody who reads while somebody waits, whoever leaves and when.
+/// Checks that a caller reads while another waits, whichever leaves and when.
 #[test]
 fn the_lead_is_handed_on() {
     explore(|| {
@@ -122,7 +123,8 @@ fn the_lead_is_handed_on() {
     });
 }
 
-/// Whoever waits is told of the end, be it asleep, awake, or about to sleep; and nobody comes after it.
+/// Checks that every caller learns of the end, asleep, awake, or about to sleep; and that none
+/// comes after it.
 #[test]
 fn the_end_reaches_everybody() {
     explore(|| {

@@ -1,4 +1,4 @@
-//! One connection that many calls share: how it is opened, and how requests go out over it.
+//! Connection that many calls share: how it is opened, and how requests go out over it.
 //!
 //! How answers come back is in `replies.rs`; who reads them, in `receive.rs` and `leader.rs`.
 
@@ -12,7 +12,7 @@ use oxorb_object::{
     CompletionStatus, ServiceContexts, SystemException, SystemExceptionKind, minor,
 };
 use oxorb_sys::thread::Purpose;
-use oxorb_transport::{Address, Link, PeerId, WriteError};
+use oxorb_transport::{Address, Link, Oversized, PeerId, Unanswered, WriteError};
 
 use super::both_ends::BothEnds;
 use super::buffers::{put_buffer, take_buffer};
@@ -34,6 +34,9 @@ use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::sync::{MutexGuard, thread};
 use crate::{Options, raise};
 
+/// Time limit of calls without one over a link that may lose answers.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+
 /// Longest request, in octets, that is kept until its answer is there.
 const KEPT_REQUEST: usize = 64 << 10;
 
@@ -51,10 +54,15 @@ pub(crate) struct Multiplexed {
     both_ways: Option<BothWays>,
     /// Whether its callers read it themselves.
     pub(super) led: bool,
-    /// Where it is remembered if a request is cut off; `None`: it is closed then.
+    /// Register of requests that were cut off; `None`: the connection is closed then.
     pub(super) given_up: Option<Arc<GivenUp>>,
-    /// When something was read last, or a leader stopped reading, in nanoseconds of the monotonic clock.
+    /// Time at which something was read last, or a leader stopped reading, in nanoseconds of the
+    /// monotonic clock.
     pub(super) quiet_since: AtomicU64,
+    /// Octets of the largest request that the link carries.
+    most: usize,
+    /// Time limit of calls that have none: answers may be lost.
+    longest: Option<Duration>,
 }
 
 /// Connection to one of several profiles.
@@ -66,19 +74,18 @@ pub(crate) struct Found {
     pub(super) opened: bool,
 }
 
-/// What is special about a connection that carries requests both ways. A
-/// server's connection thread reads it.
+/// State of a connection that carries requests both ways. A server's connection thread reads it.
 struct BothWays {
     orb: Weak<dyn BothEnds>,
     /// Replies of this side are written, too.
     turn: Arc<Turn>,
-    /// This side opened the connection and tells where it listens.
+    /// Whether this side opened the connection and tells where it listens.
     opened_here: bool,
     /// The level whose calls it carries. `None`: all of them, as there is no other way to a client.
     level: Option<Option<Level>>,
-    /// Its reader, where that may be a thread that waits for an answer.
+    /// Reader of the connection, where that may be a thread that waits for an answer.
     reader: Option<Box<dyn Reader>>,
-    /// Where the side listens that opened it, as far as is known.
+    /// Addresses of the side that opened the connection, as far as they are known.
     offer: Mutex<Option<Arc<Offer>>>,
     /// Offers that the other side made.
     offers: AtomicU32,
@@ -126,7 +133,7 @@ impl Multiplexed {
         }
         // Connecting may take long: nobody else shall wait for it.
         let peers: Vec<&Arc<Peer>> = profiles.iter().map(|profile| profile.remote()).collect();
-        let (won, link, _) = Peer::connect_first(&peers, timing, attempts)?;
+        let (won, link, _) = Peer::connect_first(&peers, timing, attempts, None)?;
         selection::shape_shared(selection, profiles[won], &*link);
         let over = Multiplexed::share(orb, peers[won], level, link)?;
         Ok(Found {
@@ -136,7 +143,7 @@ impl Multiplexed {
         })
     }
 
-    /// Has `link` shared, unless another one came first.
+    /// Shares `link`, unless another one came first.
     fn share(
         orb: &Arc<impl BothEnds>,
         peer: &Arc<Peer>,
@@ -247,7 +254,10 @@ impl Multiplexed {
 
     /// Read by a thread of its own, or of the server.
     pub(super) fn new(peer: Weak<Peer>, link: Arc<dyn Link>, ids: RequestIds) -> Multiplexed {
+        let facts = link.facts();
         Multiplexed {
+            most: facts.mtu.unwrap_or(usize::MAX),
+            longest: (!facts.reliable).then_some(LONGEST_WAIT),
             peers: Mutex::new(vec![peer]),
             link,
             writers: Writers::default(),
@@ -264,10 +274,10 @@ impl Multiplexed {
         self.both_ways.is_some()
     }
 
-    /// From now on calls to `peer` go over this connection; false when another
-    /// one is in use for it. A client that comes back from the same host is
-    /// believed: its earlier connection may be dead without anybody knowing. On
-    /// this host that is known, so there another process has to wait for its end.
+    /// Sends calls to `peer` over this connection from now on; false when another one is in use for
+    /// it. A client that comes back from the same host is believed: its earlier connection may be
+    /// dead without anybody knowing. On this host that is known, so there another process has to
+    /// wait for its end.
     pub(crate) fn serves(self: &Arc<Self>, peer: &Arc<Peer>) -> bool {
         let current = peer.shared.both_ways.change();
         if !self.may_replace(current.usable().as_ref()) {
@@ -288,7 +298,7 @@ impl Multiplexed {
     fn may_replace(self: &Arc<Self>, other: Option<&Arc<Self>>) -> bool {
         other.is_none_or(|other| {
             Arc::ptr_eq(other, self)
-                || is_one_process(other.link.identity(), self.link.identity())
+                || is_one_process(&other.link.identity(), &self.link.identity())
                 || other.link.is_dead()
         })
     }
@@ -321,6 +331,7 @@ impl Multiplexed {
         args: Args<'_, 'a>,
         timing: Timing,
     ) -> Result<Option<Outcome>, SystemException> {
+        let timing = timing.within(self.longest);
         let waiter = match (draft.op.response, self.led) {
             (Response::None, _) => None,
             // It may have to read itself.
@@ -379,7 +390,7 @@ impl Multiplexed {
         // Whoever waits for the answer learns of a write that fails, too.
         let waits = matches!(waiter, Some(Waiter::Awake | Waiter::Thread(_)));
         let may_leave = waits && !telling && self.both_ways.is_none();
-        let mut timing = timing;
+        let mut timing = timing.within(self.longest);
         if !may_leave {
             shared = self.take_turn(shared, &mut timing)?;
         }
@@ -426,7 +437,8 @@ impl Multiplexed {
         let written = draft.write(&mut e, id, &first, args, &options.limits);
         let encoded = e.finish();
         if may_leave {
-            let whole = draft.fragment_size.is_none_or(|size| encoded.len() <= size);
+            let whole = draft.fragment_size.is_none_or(|size| encoded.len() <= size)
+                && encoded.len() <= self.most;
             let left = written.is_ok()
                 && whole
                 && encoded.is_contiguous()
@@ -499,7 +511,8 @@ impl Multiplexed {
         Ok(shared)
     }
 
-    /// Has somebody read the answer where all threads of the connection's lane may wait for such.
+    /// Finds a reader for the answer where all threads of the connection's lane may wait for
+    /// answers.
     fn see_to_reader(&self) {
         if let Some(both) = &self.both_ways
             && let Some(reader) = &both.reader
@@ -526,6 +539,10 @@ impl Multiplexed {
     /// The requests that were left with this thread did not go out, or not whole.
     #[cold]
     fn none_sent(&self, left: &Left, failed: &WriteError) {
+        if Unanswered::is(&failed.error) {
+            // The others have left.
+            return self.replies.fail_each(&left.ids, raise::ONEWAYS_ONLY);
+        }
         let completed = CompletionStatus::No;
         let exception = match is_closed(failed) {
             true => raise::CONNECTION_CLOSED,
@@ -573,8 +590,8 @@ impl Multiplexed {
         written
     }
 
-    /// Nobody waits for an answer any more: forgets the call, and tells the
-    /// other side if that can be done at once.
+    /// Forgets a call whose answer is not waited for any more, and tells the other side if that can
+    /// be done at once.
     pub(crate) fn cancel(&self, slot: &Slot, options: &Options) {
         if let Some((id, call)) = self.replies.forget_slot(slot) {
             self.tell_cancelled(id, &call, Some(options.stall_timeout));
@@ -630,6 +647,14 @@ impl Multiplexed {
         } else {
             CompletionStatus::Maybe
         };
+        if let Some(oversized) = Oversized::of(&failed.error) {
+            let exception = raise::oversized(completed);
+            return failure::noted(exception, self.link.peer(), oversized.to_string());
+        }
+        if Unanswered::is(&failed.error) {
+            let cause = failed.error.to_string();
+            return failure::noted(raise::ONEWAYS_ONLY, self.link.peer(), cause);
+        }
         let exception = match is_closed(failed) {
             true => raise::CONNECTION_CLOSED,
             false => exception_of(&failed.error, minor::comm_failure::SEND_FAILED, completed),
@@ -659,7 +684,7 @@ impl Multiplexed {
 
 /// Whether two connections are certainly of one process, or host. Processes of PID namespaces that cannot be seen from here
 /// all have the number 0.
-fn is_one_process(one: PeerId, other: PeerId) -> bool {
+fn is_one_process(one: &PeerId, other: &PeerId) -> bool {
     one == other && !matches!(one, PeerId::User { pid: 0, .. })
 }
 
@@ -670,7 +695,7 @@ fn is_closed(failed: &WriteError) -> bool {
     failed.written == 0 && matches!(failed.error.kind(), BrokenPipe | ConnectionReset)
 }
 
-/// As the threads of the server see it that read it.
+/// View of the connection for the threads of the server that read it.
 impl Calls for Multiplexed {
     fn complete(&self, inbox: &mut Inbox) -> Result<(), Ended> {
         self.replies.deliver_one(inbox)

@@ -23,13 +23,13 @@ use crate::policy::{BufferingConstraint, Effective};
 use crate::raise;
 use crate::sync::{Condvar, MutexGuard};
 
-/// How long the thread waits for more before it ends.
+/// Time that the thread waits for more before it ends.
 const IDLE: Duration = Duration::from_secs(10);
 
 /// The buffered oneways of one server, counted. Got by [`Ref::buffered`](crate::Ref::buffered).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Buffered {
-    /// Not sent yet.
+    /// Number of oneways that were not sent yet.
     pub waiting: u64,
     /// Octets of those.
     pub octets: usize,
@@ -51,13 +51,14 @@ struct State {
     /// Whole messages, one after the other.
     octets: Vec<u8>,
     waiting: u64,
-    /// Those the thread is about to send.
+    /// Number of oneways that the thread is about to send.
     in_hand: u64,
     sent: u64,
     lost: u64,
-    /// Where all that waits may go as it is when its server does not answer: other addresses of these objects.
+    /// Peers to which all that waits may go as it is when its server does not answer: other
+    /// addresses of these objects.
     others: Vec<Weak<Peer>>,
-    /// When what is there must be sent.
+    /// Time at which the waiting oneways must be sent.
     due: Option<Instant>,
     /// The time that callers had set when `due` was.
     time: Option<Duration>,
@@ -306,7 +307,7 @@ fn transmit(
             None => {
                 fresh = true;
                 let timing = Timing::for_connecting(options.connect_timeout);
-                let (won, link, _) = Peer::connect_first(&may, timing, &mut Vec::new())?;
+                let (won, link, _) = Peer::connect_first(&may, timing, &mut Vec::new(), None)?;
                 let to = Arc::clone(may[won]);
                 pace(&*link, bandwidth);
                 way.insert(Way { to, link })

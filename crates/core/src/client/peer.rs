@@ -31,7 +31,7 @@ use crate::rt;
 use crate::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use crate::threads::Threads;
 
-/// One server address. Interned by the ORB: one `Peer` for each address and protocol spoken there.
+/// Server address. Interned by the ORB: one `Peer` for each address and protocol spoken there.
 pub(crate) struct Peer {
     /// Unique in this process: what thread-private connections are found by.
     id: u64,
@@ -44,7 +44,7 @@ pub(crate) struct Peer {
     /// Connections that many calls share, and buffers of oneways.
     pub(crate) shared: Levels,
     threads: Arc<Threads>,
-    /// How often a connection was lost: others may be dead, too.
+    /// Number of lost connections: others may be dead, too.
     losses: AtomicU32,
     /// Every open connection, so that shutdown can close those of other threads.
     open: Mutex<Vec<Weak<dyn Link>>>,
@@ -55,15 +55,15 @@ pub(crate) struct Peer {
 
 /// Each call has a connection for itself.
 const NOT: u8 = 0;
-/// One that carries requests both ways, if there is one.
+/// Mark of a connection that carries requests both ways, if there is one.
 const BOTH_WAYS: u8 = 1;
 /// All of them, because the ORB is configured so.
 const ALWAYS: u8 = 2;
 
 crate::sync::thread_local! {
-    /// This thread's own connections, by peer. Those of peers that are gone or
-    /// were shut down (closed then, but for the descriptor) are dropped when
-    /// the thread opens its next connection, and at its end.
+    /// Connections of this thread's own, by peer. Those of peers that are gone or were shut down
+    /// (closed then, but for the descriptor) are dropped when the thread opens its next connection,
+    /// and at its end.
     static PRIVATE: RefCell<Kept> = const { RefCell::new(Kept::new()) };
 }
 
@@ -114,9 +114,15 @@ impl Peer {
             .compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed);
     }
 
-    /// Whether a connection to it can carry requests both ways: what is offered are addresses of GIOP.
+    /// Whether a connection to it can carry requests both ways: what is offered are addresses of GIOP, over
+    /// transports with connections.
     pub(crate) fn may_call_back(&self) -> bool {
-        self.protocol.messaging().is_none()
+        self.protocol.messaging().is_none() && !self.may_lose()
+    }
+
+    /// Whether requests and answers may be lost on the way, and connecting says nothing of the server.
+    pub(crate) fn may_lose(&self) -> bool {
+        !self.protocol.transport().facts().reliable
     }
 
     /// Whether it is a client that is called back over its own connection: what
@@ -229,7 +235,7 @@ impl Peer {
         }
     }
 
-    /// Since when the connection idles that does so longest.
+    /// Returns the time since which the connection idles that does so longest.
     pub(crate) fn idle_since(&self) -> Option<Instant> {
         let idle = self.idle.lock().expect("no panic while the lock is held");
         idle.idle_since()
@@ -251,7 +257,7 @@ impl Peer {
         self.losses.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How often a connection was lost so far.
+    /// Returns the number of connections that were lost so far.
     pub(crate) fn losses(&self) -> u32 {
         self.losses.load(Ordering::Relaxed)
     }
@@ -262,16 +268,17 @@ impl Peer {
         timing: Timing,
         attempts: &mut Vec<Attempt>,
     ) -> Result<Arc<dyn Link>, SystemException> {
-        Peer::connect_first(&[self], timing, attempts).map(|(_, link, _)| link)
+        Peer::connect_first(&[self], timing, attempts, None).map(|(_, link, _)| link)
     }
 
     /// Opens a connection to the first of several servers that answers and
     /// registers it for shutdown. Gives which one it is, and how many
-    /// connections it had lost before.
+    /// connections it had lost before. `mark`: DSCP of its packets from the first one on.
     pub(crate) fn connect_first(
         peers: &[&Arc<Peer>],
         timing: Timing,
         attempts: &mut Vec<Attempt>,
+        mark: Option<u8>,
     ) -> Result<(usize, Arc<dyn Link>, u32), SystemException> {
         if peers.iter().any(|peer| peer.closed.get().is_some()) {
             return Err(raise::ORB_SHUT_DOWN);
@@ -285,7 +292,10 @@ impl Peer {
             .iter()
             .map(|peer| (peer.protocol.transport(), &peer.address))
             .collect();
-        let around = Around(&peers[0].threads);
+        let around = Around {
+            threads: &peers[0].threads,
+            mark,
+        };
         let mut connected = connect_first_with(&targets, limit, &around);
         let exhausted = oxorb_sys::descriptor::exhausted;
         // For want of a descriptor: one that idles gives its own.
@@ -347,7 +357,7 @@ impl Peer {
         Ok(())
     }
 
-    /// Has buffered oneways sent, as far as that is possible until then.
+    /// Sends buffered oneways, as far as that is possible until then.
     pub(crate) fn flush(&self, until: Instant) {
         for buffer in self.shared.buffers() {
             // Nobody is left to be told what is lost.
@@ -414,7 +424,7 @@ impl Peer {
         let _ = PRIVATE.try_with(|links| links.borrow_mut().put(self.id, link));
     }
 
-    /// Until when a connection that is used now is good without a look.
+    /// Returns the time until which a connection that is used now is good without a look.
     #[inline]
     pub(super) fn trusted_until(&self, now: Instant) -> Instant {
         now.checked_add(self.options.trust_idle).unwrap_or(now)
@@ -430,14 +440,17 @@ impl Peer {
     }
 }
 
-/// Threads and clock of the ORB, for connecting.
-struct Around<'a>(&'a Threads);
+/// Threads and clock of the ORB, and the DSCP of the call, for connecting.
+struct Around<'a> {
+    threads: &'a Threads,
+    mark: Option<u8>,
+}
 
 impl Surroundings for Around<'_> {
     /// Starts a thread as urgent as the caller, who waits for it.
     fn look_up(&self, run: Box<dyn FnOnce() + Send>) -> io::Result<()> {
         let (purpose, priority) = (Purpose::LookUp, rt::thread_priority());
-        let started = self.0.spawn(purpose, "oxorb-lookup", priority, run);
+        let started = self.threads.spawn(purpose, "oxorb-lookup", priority, run);
         started.map(drop)
     }
 
@@ -445,11 +458,15 @@ impl Surroundings for Around<'_> {
         clock::now()
     }
 
+    fn mark(&self) -> Option<u8> {
+        self.mark
+    }
+
     /// Connections of a simulation have no descriptors: they are asked after each pause.
     #[cfg(all(test, feature = "simulation"))]
-    fn first_writable(
+    fn first_ready(
         &self,
-        _: &mut dyn Iterator<Item = BorrowedFd<'_>>,
+        _: &mut dyn Iterator<Item = (BorrowedFd<'_>, bool)>,
         limit: Duration,
     ) -> io::Result<Option<usize>> {
         crate::sync::thread::sleep(limit);
@@ -463,7 +480,7 @@ fn make_room(cache: &Cache) -> bool {
     cache.make_room() || matches!(ours(), Ok(Some(_)))
 }
 
-/// What failed, and why: the limit and the settings.
+/// Describes a failure for want of descriptors: the limit and the settings.
 fn without_descriptors(error: &impl fmt::Display) -> String {
     let most = match oxorb_sys::descriptor::limit() {
         Some(limit) => format!("{limit} descriptors it may have (ulimit -n)"),

@@ -12,7 +12,7 @@ use crate::incident::Incident;
 use crate::protocol::Protocol;
 use crate::shared::Shared;
 
-/// From so many server addresses on, those that no reference leads to are forgotten.
+/// Number of server addresses from which on those that no reference leads to are forgotten.
 const MANY_PEERS: usize = 64;
 
 /// Servers by address, and by the code sets in which text travels to them.

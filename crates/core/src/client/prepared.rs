@@ -1,4 +1,4 @@
-//! Requests whose arguments are marshalled once and sent many times (A7.6).
+//! Requests whose arguments are marshalled once and sent many times.
 
 use std::any::Any;
 use std::fmt;
@@ -29,7 +29,7 @@ pub struct Prepared<'a, F> {
     /// The rules for characters, if any of the octets depend on them.
     dialect: Option<Dialect>,
     values: Vec<Box<dyn Change>>,
-    /// Where in `body` each of the values is, its padding first.
+    /// Position of each of the values in `body`, its padding first.
     places: Vec<usize>,
     scratch: Vec<u8>,
     lent: PhantomData<fn(&mut Encoder<'a>)>,

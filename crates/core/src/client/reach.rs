@@ -15,16 +15,17 @@ use crate::raise;
 use crate::route::{Route, RouteProfile};
 use crate::sync::atomic::Ordering;
 
-/// What leads to a server.
+/// Connection that leads to a server.
 pub(super) enum Reached {
     /// A connection for this call alone.
     Link(Box<ClientLink>),
-    /// One that all calls share: it carries requests both ways, or the ORB shares all that it opens.
+    /// A connection that all calls share: it carries requests both ways, or the ORB shares all that
+    /// it opens.
     Shared,
 }
 
 impl Reached {
-    /// Nothing is sent over it.
+    /// Gives the connection back without sending anything over it.
     pub(super) fn give_back(self, peer: &Peer) {
         if let Reached::Link(link) = self {
             peer.give_back(link);
@@ -34,7 +35,7 @@ impl Reached {
 
 /// The profiles of a route that a round has not tried yet.
 pub(super) struct Untried {
-    /// One bit for each: a route has no more than 64.
+    /// Bits of the profiles: a route has no more than 64.
     profiles: u64,
     /// The one that answered last time, before all others.
     first: usize,
@@ -59,8 +60,8 @@ impl Untried {
         }
     }
 
-    /// Those that the call may use at its priority. Where a bound reference has several addresses at one server, one for
-    /// each lane, it is bound to them all.
+    /// Restricts the profiles to those that the call may use at its priority. Where a bound
+    /// reference has several addresses at one server, one for each lane, it is bound to them all.
     #[inline]
     pub(super) fn restrict(&mut self, route: &Route, bound: Option<&Bound>, to: &Selection) {
         if let Some(bound) = bound {
@@ -157,21 +158,26 @@ fn race(
         untried.strike(index);
         return Ok(Some((index, Reached::Shared)));
     }
-    let profiles: Vec<&RouteProfile> = order.iter().map(|&at| &route.profiles[at]).collect();
-    may_connect(exchange, profiles[0].remote())?;
-    match connect(&profiles, exchange) {
-        Ok((won, link)) => {
-            let index = order[won];
-            untried.strike(index);
-            route.answered(index, &order[..won]);
-            Ok(Some((index, Reached::Link(link))))
+    may_connect(exchange, route.profiles[order[0]].remote())?;
+    // Datagrams say of no server whether it is there, so that they would win each race.
+    let may_lose = |at: &usize| route.profiles[*at].remote().may_lose();
+    for order in order.chunk_by(|one, next| may_lose(one) == may_lose(next)) {
+        let profiles: Vec<&RouteProfile> = order.iter().map(|&at| &route.profiles[at]).collect();
+        match connect(&profiles, exchange) {
+            Ok((won, link)) => {
+                let index = order[won];
+                untried.strike(index);
+                route.answered(index, &order[..won]);
+                return Ok(Some((index, Reached::Link(link))));
+            }
+            Err(failed) if failed == raise::CONNECT_FAILED => {}
+            Err(exception) => return Err(exception),
         }
-        Err(failed) if failed == raise::CONNECT_FAILED => Ok(None),
-        Err(exception) => Err(exception),
     }
+    Ok(None)
 }
 
-/// Another connection to the same server; the inner error: it cannot be reached.
+/// Opens a further connection to the same server; the inner error: it cannot be reached.
 pub(super) fn again(
     exchange: &mut Exchange<'_, '_>,
     profile: &RouteProfile,
@@ -184,7 +190,7 @@ pub(super) fn again(
     Ok(connect(&[profile], exchange).map(|(_, link)| link))
 }
 
-/// Not after the loss of a connection that was not to be lost.
+/// Refuses a connection after the loss of one that was not to be lost.
 fn may_connect(exchange: &Exchange<'_, '_>, peer: &Peer) -> Result<(), SystemException> {
     match &exchange.bound {
         Some(bound)
@@ -204,19 +210,21 @@ fn connect(
     let timing = exchange.timing;
     exchange.again = true;
     let peers: Vec<&Arc<Peer>> = profiles.iter().map(|profile| profile.remote()).collect();
-    let (won, link, losses_seen) = Peer::connect_first(&peers, timing, &mut exchange.attempts)?;
     let selection = exchange.selection.as_ref();
+    let mark = selection.and_then(|selection| selection.dscp);
+    let (won, link, losses_seen) =
+        Peer::connect_first(&peers, timing, &mut exchange.attempts, mark)?;
     if let Some(selection) = selection {
         selection.shape(profiles[won], &*link);
     }
     let owner = selecting::owner(exchange.reference, selection);
     let mut link = peers[won].new_link(link, losses_seen, timing.start, selection, owner);
-    link.mark(selection.and_then(|selection| selection.dscp));
+    link.mark(mark);
     Ok((won, link))
 }
 
 impl Exchange<'_, '_> {
-    /// Whose connections the call may use.
+    /// Returns the key of the connections that the call may use.
     #[inline]
     pub(super) fn apart(&self) -> Apart {
         match &self.selection {

@@ -18,12 +18,12 @@ use crate::sync::atomic::Ordering;
 /// An idle connection is closed after so many ticks.
 const IDLE_TICKS: u32 = 200;
 
-/// Whoever reads it never waits for the writer: a server that reads nothing before its replies are taken would otherwise
-/// stop both for good.
+/// Readers of the connection, which never wait for its writer: a server that reads nothing before
+/// its replies are taken would otherwise stop both for good.
 impl Multiplexed {
     /// The reader thread: completes calls until the connection ends.
     pub(super) fn read(self: Arc<Self>, inbox: Inbox) {
-        let _place = Places::own().add(place(&*self.link, self.link.peer()));
+        let _place = Places::own().add(place(self.link.peer()));
         let ended = self.receive(inbox);
         self.end(self.told(&ended));
         self.link.close();

@@ -34,19 +34,20 @@ const COPIED: usize = 4096;
 /// The calls that wait for an answer.
 pub(super) struct Replies {
     ring: Mutex<Ring>,
-    /// As in the ring, for whoever asks without the lock.
+    /// Copy of the ring's flag, for callers that ask without the lock.
     closed: AtomicBool,
 }
 
 struct Ring {
-    /// As many as a power of two; the call with request id `id` is at half of that, modulo their number.
+    /// Places, as many as a power of two; the call with request id `id` is at half of that, modulo
+    /// their number.
     places: Vec<Place>,
     ids: RequestIds,
     /// Places that are not free.
     outstanding: usize,
-    /// No further call is taken. What was answered may still have to be read.
+    /// Whether no further call is taken. Answers may still have to be read.
     closed: bool,
-    /// Where the callers read themselves: what the next one reads with, while none does.
+    /// Inbox with which the next caller reads, where callers read themselves and none does now.
     inbox: Option<Box<Inbox>>,
 }
 
@@ -56,18 +57,18 @@ enum Place {
     Answered(u32, Outcome),
 }
 
-/// What a call is told in the end.
+/// Outcome of a call.
 pub(super) type Outcome = Result<Answer, SystemException>;
 
 struct Waiting {
     id: u32,
     call: Outstanding,
     waiter: Waiter,
-    /// For the answer; used again.
+    /// Buffer for the answer; used again.
     room: Vec<u8>,
 }
 
-/// What has to be known of a call until it is answered.
+/// Facts about a call that are kept until it is answered.
 #[derive(Clone, Copy)]
 pub(super) struct Outstanding {
     pub(super) deadline: Option<Instant>,
@@ -78,19 +79,19 @@ pub(super) struct Outstanding {
     pub(super) told: Told,
 }
 
-/// Who is to know of an answer.
+/// Recipient of an answer.
 pub(super) enum Waiter {
     /// A thread that does not sleep: it looks by itself.
     Awake,
-    /// One that sleeps, or is about to.
+    /// A thread that sleeps, or is about to.
     Thread(thread::Thread),
     Slot(Arc<Slot>),
 }
 
-/// What the header of a reply says.
+/// Header of a reply.
 pub(crate) struct Head {
     pub(crate) status: ReplyStatus,
-    /// Where the results begin.
+    /// Position at which the results begin.
     pub(crate) body: usize,
 }
 
@@ -99,19 +100,19 @@ pub(crate) struct Answer {
     pub(super) message: Vec<u8>,
     /// Octets of the message that lie where the server wrote them.
     pub(super) gap: Option<Box<Gap>>,
-    /// How to understand the message, if it is not GIOP's.
+    /// Context of the message, if it is not GIOP's.
     pub(super) context: Option<Arc<FrameContext>>,
     pub(super) header: Head,
-    /// How its text is encoded.
+    /// Encoding of its text.
     pub(super) dialect: Dialect,
 }
 
-/// How things stand for a caller that would read itself.
+/// Situation of a caller that would read itself.
 pub(super) enum Turn {
     Answered(Outcome),
-    /// Nobody reads: it is this one's turn.
+    /// The caller is to read: no thread does.
     Lead(Box<Inbox>),
-    /// Somebody reads, and will wake this thread.
+    /// A thread reads, and will wake this one.
     Follow,
 }
 
@@ -186,7 +187,8 @@ impl Replies {
         self.ring().inbox = inbox;
     }
 
-    /// Nobody waits for the answer any more; says what the call was if there is none yet.
+    /// Forgets a call whose answer is not waited for any more; returns its facts if there is no
+    /// answer yet.
     pub(super) fn forget(&self, id: u32) -> Option<Outstanding> {
         let (call, next) = {
             let ring = &mut *self.ring();
@@ -206,7 +208,8 @@ impl Replies {
         call
     }
 
-    /// Nobody waits for the answer of an asynchronous call any more; says what that was if there is none yet.
+    /// Forgets an asynchronous call whose answer is not waited for any more; returns its facts if
+    /// there is no answer yet.
     pub(super) fn forget_slot(&self, slot: &Slot) -> Option<(u32, Outstanding)> {
         let id = slot.id()?;
         let ring = &mut *self.ring();
@@ -238,8 +241,8 @@ impl Replies {
         }
     }
 
-    /// The same for a caller that reads itself, whose own call is `id`: its answer, if that was among them. Then it
-    /// leads no more, and the inbox is taken back.
+    /// Delivers answers for a caller that reads itself, whose own call is `id`: returns its answer,
+    /// if that was among them. Then the caller leads no more, and the inbox is taken back.
     pub(super) fn deliver_as_leader(
         &self,
         mut announced: Option<Header>,
@@ -514,7 +517,7 @@ impl Ring {
         }
     }
 
-    /// If nobody reads: one of those that sleep, who then has to.
+    /// Returns a sleeping thread that has to read next, if no thread reads.
     fn next_to_lead(&self) -> Option<thread::Thread> {
         self.inbox.as_ref()?;
         self.places.iter().find_map(|place| match place {
@@ -527,7 +530,7 @@ impl Ring {
     }
 }
 
-/// Somebody to be woken.
+/// Recipient to be woken.
 enum Wake {
     Thread(thread::Thread),
     Slot(Arc<Slot>, Outcome),
@@ -542,7 +545,7 @@ impl Wake {
     }
 }
 
-/// Those who are to be woken when the lock is free again.
+/// Recipients to be woken when the lock is free again.
 #[derive(Default)]
 struct Wakes {
     several: [Option<Wake>; AT_ONCE],

@@ -23,12 +23,12 @@ pub(crate) struct ReplyIn<'r> {
     orb: Whose<'r>,
     source: Source<'r>,
     status: ReplyStatus,
-    /// Where the results begin.
+    /// Position at which the results begin.
     body: usize,
     dialect: Dialect,
 }
 
-/// What came back, for whoever reads it himself.
+/// Answer for callers that read it themselves.
 #[derive(Debug)]
 pub enum Answered<'r> {
     /// The return value is next, then inout and out parameters.
@@ -48,12 +48,14 @@ enum Source<'r> {
     Lent(&'r Peer, Option<Box<ClientLink>>),
     /// Lies in the receive buffer of this connection.
     Link(Arc<Peer>, Option<Box<ClientLink>>),
-    /// Has a buffer of its own: a local call, or one over a connection that calls share. Octets in the gap lie elsewhere.
+    /// Reply in a buffer of its own: of a local call, or one over a connection that calls share.
+    /// Octets in the gap lie elsewhere.
     Memory(Vec<u8>, Option<Arc<FrameContext>>, Option<Box<Gap>>),
 }
 
 impl Reply {
-    /// What no reply says on the wire, but a locate reply may: the server does not know the object.
+    /// Status that no reply has on the wire, but a locate reply may mean: the server does not know
+    /// the object.
     pub(crate) const NO_SUCH_OBJECT: ReplyStatus = ReplyStatus(u32::MAX);
 
     /// The answer to a LocateRequest as the one that a request would have got.
@@ -87,7 +89,7 @@ impl Reply {
         }
     }
 
-    /// What came over a connection that calls share.
+    /// Returns the reply that came over a connection which calls share.
     pub(super) fn of_answer(orb: &Orb, answer: replies::Answer) -> Reply {
         Reply {
             orb: Whose::Own(orb.clone()),

@@ -56,14 +56,14 @@ impl Ref {
     }
 }
 
-/// What a connection has for a payload.
+/// Memory of a connection for a payload.
 enum Found {
     Room(Room),
-    /// No part of its memory is free.
+    /// The connection's memory is all in use.
     Full,
-    /// It has no memory for payloads.
+    /// The connection has no memory for payloads.
     NotShared,
-    /// It is none: the object is in this process, where nothing is sent.
+    /// The object is in this process, where nothing is sent.
     Local,
 }
 

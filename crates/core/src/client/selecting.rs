@@ -12,7 +12,8 @@ use crate::policy::Effective;
 use crate::route::{Route, RouteProfile};
 
 impl Selection {
-    /// For a call under `policies`; `None`: any address, and any connection to it.
+    /// Returns the selection for a call under `policies`; `None`: any address, and any connection
+    /// to it.
     ///
     /// # Errors
     /// INV_POLICY where the policies of both sides contradict each other, or the priority has no band or lane;
@@ -32,10 +33,11 @@ impl Selection {
             Some(settled) if !policies.real_time => settled,
             _ => Selection::look(reference, route, policies, op)?,
         };
-        Ok(Some(selection.in_class(class)))
+        let pacing = &reference.orb().options().class_pacing;
+        Ok(Some(selection.in_class(class, pacing)))
     }
 
-    /// Where it depends on the caller.
+    /// Returns the selection where it depends on the caller.
     #[inline(never)]
     fn look(
         reference: &Ref,
@@ -75,7 +77,7 @@ impl Selection {
         Ok(selection)
     }
 
-    /// The same for a caller of this priority.
+    /// Returns the selection for a caller of this priority.
     pub(super) fn at(
         reference: &Ref,
         route: &Route,

@@ -1,4 +1,5 @@
-//! Which of an object's addresses a call may use at its priority, and whose connection (RT-CORBA 1.2, 5.9 to 5.15; A4.11).
+//! Selection of the addresses that a call may use at its priority, and of its connection (RT-CORBA
+//! 1.2, 5.9 to 5.15).
 //!
 //! A call of which neither the reference nor the caller's policies say anything real-time does not come here.
 
@@ -9,16 +10,17 @@ use oxorb_object::{CommunicationClass, PriorityBand, PriorityModel, Qos, SystemE
 use oxorb_rt::{Priority, dscp};
 use oxorb_transport::{Link, Properties};
 
+use crate::ClassPacing;
 use crate::failure::{self, Attempt};
 use crate::policy::{self, Effective, ProtocolList, RealTimePolicies};
 use crate::route::{Route, RouteProfile};
 use crate::scheduler::Scheduled;
 use crate::{raise, terms};
 
-/// What the reference and the policies of a call mean at the caller's priority.
+/// Effect of the policies of a reference and of a call at the caller's priority.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Selection {
-    /// One bit for each profile of the route that may serve it.
+    /// Bits of the profiles of the route that may serve the call.
     pub(super) profiles: u64,
     /// The profiles by preference of their protocols, where a policy prefers some.
     pub(super) ranks: Ranks,
@@ -27,7 +29,7 @@ pub(crate) struct Selection {
     priority: Option<Priority>,
     /// The priority at which the server serves it, if the reference says.
     pub(super) served_at: Option<i16>,
-    /// Of the operation, in the run-time scheduler's table.
+    /// Row of the operation in the run-time scheduler's table.
     pub(super) row: Option<u16>,
     /// The band of the connection.
     pub(super) band: Option<PriorityBand>,
@@ -35,7 +37,7 @@ pub(crate) struct Selection {
     protocols: Option<ProtocolList>,
     /// Octets of memory that its connection has for each direction when it is opened.
     pub(super) preallocated: u32,
-    /// Of its packets, where network priorities are enabled.
+    /// Mark of its packets, where network priorities are enabled.
     pub(super) dscp: Option<u8>,
 }
 
@@ -72,11 +74,12 @@ impl Ranks {
     }
 }
 
-/// What a request is worth, as its server is told.
+/// Worth of a request, as its server is told.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Worth {
     pub(super) priority: Option<Priority>,
-    /// What the run-time scheduler says of the operation; a policy of the call wins.
+    /// Quality of service of the operation in the run-time scheduler's table; a policy of the call
+    /// wins.
     pub(super) qos: Option<Qos>,
 }
 
@@ -96,7 +99,7 @@ impl Worth {
     }
 }
 
-/// Whose a connection is: only calls for which this is the same may use it.
+/// Key of a connection: only calls with the same key may use it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub(crate) struct Apart {
     /// Number of the reference, under PrivateConnectionPolicy; otherwise 0.
@@ -144,11 +147,17 @@ impl Selection {
     }
 
     /// Returns the selection for calls of a communication class: over connections of their own, whose packets are marked
-    /// for the class where network priorities are enabled and no priority marks them.
+    /// for the class where network priorities are enabled and no priority marks them, and which are paced for it.
     #[inline]
-    pub(super) fn in_class(mut self, class: CommunicationClass) -> Selection {
+    pub(super) fn in_class(mut self, class: CommunicationClass, pacing: &ClassPacing) -> Selection {
         if class != CommunicationClass::Message {
             self.apart.class = class;
+            if let Some(paced) = pacing.of(class) {
+                self.apart.bandwidth = match self.apart.bandwidth {
+                    0 => paced.get(),
+                    said => said.min(paced.get()),
+                };
+            }
             let marks = self.marks_packets();
             self.dscp = self.dscp.or_else(|| class.dscp().filter(|_| marks));
         }
@@ -166,8 +175,8 @@ impl Selection {
         self.apart.class
     }
 
-    /// That of all calls without policies of RT-CORBA, where neither their priority nor the operation matters: found once,
-    /// when the reference is read.
+    /// Returns the selection of all calls without policies of RT-CORBA, where neither their
+    /// priority nor the operation matters: found once, when the reference is read.
     pub(crate) fn settled(
         profiles: &[RouteProfile],
         scheduled: Option<&Scheduled>,
@@ -180,7 +189,7 @@ impl Selection {
         Selection::among(profiles, &RealTimePolicies::default(), None).ok()
     }
 
-    /// What travels with the request, of what it is worth.
+    /// Returns the part of a request's worth that travels with it.
     pub(crate) fn worth(&self, route: &Route) -> Worth {
         let scheduled = route.scheduled.as_ref();
         let qos = |(scheduled, row): (&Scheduled, u16)| scheduled.row(row).qos;
@@ -232,6 +241,10 @@ impl Selection {
         profile: &RouteProfile,
         policies: &RealTimePolicies,
     ) -> Result<Option<usize>, SystemException> {
+        // Nothing leaves this process.
+        if policies.secure && !profile.protected && profile.peer.is_some() {
+            return Err(raise::NOT_PROTECTED);
+        }
         let published = &profile.published;
         let (protocols, bands) = published
             .real_time(policies)
@@ -352,7 +365,7 @@ pub(super) fn default_priority(
         .or_else(|| lowest(&mut { bands }))
 }
 
-/// Keeps beside a refusal the priority of the call, and the lanes and bands of the object.
+/// Keeps beside a refusal the addresses of the object, or the priority of the call, and the lanes and bands of the object.
 #[cold]
 pub(super) fn recorded(
     refusal: SystemException,
@@ -360,6 +373,16 @@ pub(super) fn recorded(
     policies: &RealTimePolicies,
     priority: Option<Priority>,
 ) -> SystemException {
+    if refusal == raise::NOT_PROTECTED {
+        let attempt = |profile: &RouteProfile| Attempt {
+            endpoint: profile
+                .peer
+                .as_ref()
+                .map_or_else(String::new, |peer| peer.to_string()),
+            what: "not tried: what goes there is not protected".to_owned(),
+        };
+        return failure::record(refusal, route.profiles.iter().map(attempt).collect());
+    }
     if !is_about_priority(&refusal) {
         return refusal;
     }

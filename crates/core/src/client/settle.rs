@@ -1,4 +1,4 @@
-//! What a reply means for its call, and what a failure means: the only place that decides it.
+//! Consequences of replies and failures for their calls: the only place that decides them.
 
 use std::time::Duration;
 

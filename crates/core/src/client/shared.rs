@@ -17,12 +17,12 @@ use crate::policy::LocateFirst;
 use crate::route::RouteProfile;
 use crate::{ClientConnections, Ref, raise};
 
-/// How often a request that certainly did not run is sent again.
+/// Number of times that a request which certainly did not run is sent.
 const TRIES: u32 = 3;
 
 impl Exchange<'_, '_> {
-    /// One request over the connection to `peer` that all calls share.
-    /// `None` when there is none and this side opens none: the ordinary way is left.
+    /// Sends a request over the connection to `peer` that all calls share. `None` when there is
+    /// none and this side opens none: the ordinary way is left.
     #[cold]
     pub(super) fn attempt_shared(
         &mut self,
@@ -173,7 +173,7 @@ fn find(
     Multiplexed::of(orb.both_ends(), profile, selection, timing, attempts).map(Some)
 }
 
-/// How long the message would be.
+/// Returns the length that the message would have.
 fn octets<'a>(
     peer: &Peer,
     draft: &Draft<'_>,

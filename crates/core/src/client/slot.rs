@@ -1,4 +1,4 @@
-//! Where the answer of an asynchronous call waits for whoever made it.
+//! Slots in which answers of asynchronous calls wait for their callers.
 
 use std::mem;
 use std::sync::{Arc, OnceLock};
@@ -7,7 +7,7 @@ use std::task::{Poll, Waker};
 use super::replies::Outcome;
 use crate::lock::Mutex;
 
-/// One asynchronous call.
+/// Slot of an asynchronous call.
 pub(crate) struct Slot {
     /// Set when it is sent.
     sent: OnceLock<Kept>,
@@ -40,7 +40,7 @@ impl Slot {
         let _ = self.sent.set(Kept { id, request });
     }
 
-    /// Of its request, once that was written.
+    /// Returns the id of the request, once that was written.
     pub(super) fn id(&self) -> Option<u32> {
         self.sent.get().map(|kept| kept.id)
     }

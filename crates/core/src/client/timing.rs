@@ -1,4 +1,4 @@
-//! How long a call may take.
+//! Time limits of calls.
 
 use std::time::{Duration, Instant};
 
@@ -14,16 +14,16 @@ use crate::sync::thread;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Timing {
     pub(crate) start: Instant,
-    /// Of the whole call.
+    /// Limit of the whole call.
     pub(crate) limit: Option<Duration>,
-    /// Until the request is sent; no longer than `limit`.
+    /// Limit until the request is sent; no longer than `limit`.
     sending: Option<Duration>,
-    /// For connecting to one server, counted from then.
+    /// Limit of connecting to a server, counted from then.
     pub(crate) connect: Duration,
 }
 
 impl Timing {
-    /// Of a call that begins now.
+    /// Returns the timing of a call that begins now.
     ///
     /// # Errors
     /// TIMEOUT, COMPLETED_NO, when it is over before it began, or would have to wait for longer than it may.
@@ -69,7 +69,13 @@ impl Timing {
         Ok(())
     }
 
-    /// Of connecting alone.
+    /// Returns this timing, no longer than `longest` where it has no limit.
+    pub(super) fn within(mut self, longest: Option<Duration>) -> Timing {
+        self.limit = self.limit.or(longest);
+        self
+    }
+
+    /// Returns a timing of connecting alone.
     pub(crate) fn for_connecting(limit: Duration) -> Timing {
         Timing {
             start: clock::now(),
@@ -96,7 +102,7 @@ impl Timing {
         Ok(())
     }
 
-    /// When the time is over; `None`: never, or not while this machine runs.
+    /// Returns when the time is over; `None`: never, or not while this machine runs.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.start.checked_add(self.limit?)
     }
@@ -106,7 +112,7 @@ impl Timing {
         self.start.checked_add(self.sending?)
     }
 
-    /// What is left of the whole, never zero; `Err` when nothing is.
+    /// Returns the rest of the whole, never zero; `Err` when there is none.
     pub(crate) fn left(
         &self,
         completed: CompletionStatus,
@@ -122,7 +128,7 @@ impl Timing {
         self.left(CompletionStatus::Maybe).map_err(|_| Ended::Late)
     }
 
-    /// What is left for connecting and sending.
+    /// Returns the rest for connecting and sending.
     pub(crate) fn left_to_send(&self) -> Result<Option<Duration>, SystemException> {
         self.left_of(self.sending, CompletionStatus::No)
     }
@@ -166,12 +172,12 @@ impl Timing {
         })
     }
 
-    /// How long one write may take.
+    /// Returns the limit of a write.
     pub(crate) fn write_limit(&self) -> Option<Duration> {
         self.sending
     }
 
-    /// For waiting for the reply of a request that was sent just now.
+    /// Returns the timing of waiting for the reply of a request that was sent just now.
     pub(crate) fn awaiting(mut self, policies: &Effective) -> Timing {
         if let Some(reply) = policies.reply {
             let since = clock::since(self.start);

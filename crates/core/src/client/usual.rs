@@ -54,7 +54,7 @@ struct Usual<'r> {
 struct Written {
     id: u32,
     octets: usize,
-    /// How text is encoded.
+    /// Encoding of text.
     dialect: Dialect,
     sent: Result<(), WriteError>,
 }

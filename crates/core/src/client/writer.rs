@@ -26,11 +26,11 @@ const ALL_LEFT: usize = 64 << 10;
 /// Most rounds in which a writer sends messages left to it before later callers have to wait.
 const ROUNDS: u32 = 3;
 
-/// Nobody writes.
+/// State in which no thread writes.
 const FREE: u8 = 0;
-/// Somebody writes.
+/// State in which a thread writes.
 const TAKEN: u8 = 1;
-/// Somebody writes, and others have left requests or wait.
+/// State in which a thread writes, and others have left requests or wait.
 const WANTED: u8 = 2;
 
 /// The turn to write to one connection.
@@ -59,7 +59,7 @@ pub(super) struct Shared {
 #[derive(Default)]
 pub(super) struct Left {
     pub(super) octets: Vec<u8>,
-    /// Their requests.
+    /// Ids of the requests that others left.
     pub(super) ids: Vec<u32>,
 }
 

@@ -1,4 +1,4 @@
-//! What a thread does for the connection that it serves before it blocks for something else.
+//! Service of the connection that a thread serves, before it blocks for something else.
 //!
 //! A thread that serves a connection keeps its serving part here. A thread without one serves none, so that the calls
 //! of a mere client pay one look at a thread-local.

@@ -9,7 +9,7 @@ use super::{Ended, Offer};
 use oxorb_object::ServiceContexts;
 use oxorb_transport::Address;
 
-/// How late the time-out of a call may be noticed, at most.
+/// Longest delay with which the time-out of a call is noticed.
 pub(crate) const TICK: Duration = Duration::from_millis(50);
 
 /// Offers that a client may make over one connection, each different from the one before. Every client known makes one, or
@@ -43,12 +43,13 @@ pub(crate) trait Calls: Send + Sync {
     /// Returns whether calls to an address can go over this connection: no other one is in use for it.
     fn may_lead_to(self: Arc<Self>, address: &Address) -> bool;
 
-    /// Has calls to an address go over this connection from now on; false when another one is in use for it.
+    /// Sends calls to an address over this connection from now on; false when another one is in use
+    /// for it.
     fn lead_to(self: Arc<Self>, address: &Address) -> bool;
 }
 
 /// Reader of a connection, where that may be a thread that waits for something else.
 pub(crate) trait Reader: Send + Sync {
-    /// Has somebody read the answer that a call now waits for.
+    /// Finds a reader for the answer that a call now waits for.
     fn awaits_answer(&self);
 }

@@ -13,14 +13,14 @@ use oxorb_transport::{Link, WriteError};
 
 use super::Ended;
 
-/// How long a read may take.
+/// Longest read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wait {
-    /// There is to be no read.
+    /// The channel is not to read.
     Not,
-    /// It returns at once.
+    /// The read returns at once.
     Now,
-    /// As long as the read timeout of the link lets it.
+    /// The read takes as long as the read timeout of the link lets it.
     Limited,
 }
 
@@ -35,7 +35,7 @@ pub(crate) enum Event {
         /// Whether there may be more: as many came as were asked for.
         all: bool,
     },
-    /// Nothing came in time.
+    /// The time passed without octets.
     Silence,
     /// A signal ended the read early.
     Interrupted,
@@ -97,7 +97,8 @@ impl Receiver<'_> {
 }
 
 impl Receiver<'_> {
-    /// Has the inbox take the octets that come next, at most so many, where the link lends them; `None`: they are to be read.
+    /// Lends the inbox the octets that come next, at most so many, where the link lends them;
+    /// `None`: they are to be read.
     #[cold]
     fn borrow(&mut self, most: usize, waits: bool) -> Option<Result<Event, Ended>> {
         match self.link.lender()?.lease(most, waits) {
@@ -221,7 +222,7 @@ fn write_pieces(
     let mut slices = [IoSlice::new(&[]); Encoded::MAX_SLICES];
     let slices = message.io_slices(&mut slices);
     let fragments = fragment_size
-        .filter(|size| message.len() > *size && !wire.needs().no_fragments)
+        .filter(|size| message.len() > *size && !wire.needs().no_fragments && link.facts().stream)
         .and_then(|size| Fragments::new(slices, size).ok());
     let Some(fragments) = fragments else {
         return link.write(slices);

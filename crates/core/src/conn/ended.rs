@@ -4,16 +4,16 @@ use std::io;
 
 use oxorb_giop::{MessageType, Violation};
 use oxorb_object::{CompletionStatus, SystemException};
-use oxorb_transport::Link;
+use oxorb_transport::{Link, Refused};
 
 use crate::{failure, raise};
 
 /// Reason for which a connection carries nothing more.
 #[derive(Debug)]
 pub(crate) enum Ended {
-    /// This side is done with it.
+    /// Closed by this side, which is done with it.
     Here,
-    /// This side gave it up, as nobody used it.
+    /// Closed by this side, since it was not used.
     Idle,
     /// The other side closed it without a word.
     Vanished,
@@ -54,6 +54,8 @@ impl Ended {
     #[cold]
     pub(crate) fn seen_at<'e>(&'e self, link: &dyn Link) -> &'e Ended {
         match self {
+            // Told as it is: it says why.
+            Ended::Unreadable(error) if Refused::of(error).is_some() => self,
             Ended::Vanished | Ended::Unreadable(_) if link.took_nothing() => &Ended::Untaken,
             _ => self,
         }
@@ -77,6 +79,7 @@ impl Ended {
             Ended::Refused => raise::MESSAGE_ERROR,
             Ended::Untaken => raise::CONNECT_FAILED,
             Ended::Unread => raise::REQUEST_UNREAD,
+            Ended::Unreadable(error) if Refused::of(error).is_some() => raise::CONNECT_FAILED,
             Ended::Late => raise::timeout(CompletionStatus::Maybe),
             Ended::Malformed(violation) => raise::bad_reply(violation),
             Ended::Here
@@ -102,7 +105,10 @@ impl Ended {
             Ended::Refused => {
                 "the server answered MessageError: it could not read a request".to_owned()
             }
-            Ended::Unreadable(error) => format!("reading replies failed: {error}"),
+            Ended::Unreadable(error) => match Refused::of(error) {
+                Some(refused) => format!("the server did not let us in: {}", refused.why),
+                None => format!("reading replies failed: {error}"),
+            },
             Ended::Malformed(violation) => format!("bad reply: {violation}"),
             Ended::Unexpected(kind) => {
                 format!("the server sent a message a client never gets: {kind:?}")

@@ -1,4 +1,4 @@
-//! Where an answer that comes later is left for whoever waits for it in this process.
+//! Mailboxes in which later answers are left for callers in this process.
 
 use std::mem;
 use std::sync::Arc;
@@ -19,10 +19,10 @@ pub(crate) trait Onward: Send {
     fn is_cancelled(&self) -> bool;
 }
 
-/// What became of a request of this very process.
+/// Outcome of a request of this very process.
 pub(crate) enum Kept {
     Reply(Vec<u8>),
-    /// No reply; the buffer for it.
+    /// Absence of a reply; the buffer for it.
     Nothing(Vec<u8>),
     Later(Arc<Mailbox>),
 }
@@ -33,11 +33,11 @@ pub(crate) struct Mailbox(Mutex<State>);
 
 #[derive(Default)]
 enum State {
-    /// There is none yet; a task may wait for it.
+    /// State before the answer; a task may wait for it.
     #[default]
     Empty,
     Awaited(Waker),
-    /// When it comes, it goes on from here.
+    /// State in which the answer is to be passed on from here.
     Onward(Box<dyn Onward>),
     Arrived(Vec<u8>),
     /// Taken, or of no use to anybody any more.
@@ -63,7 +63,7 @@ impl Mailbox {
         }
     }
 
-    /// Has the answer go on over `line`, at once if it is there.
+    /// Passes the answer on over `line`, at once if it is there.
     pub(crate) fn send_on(&self, line: Box<dyn Onward>) {
         let mut state = self.state();
         match mem::replace(&mut *state, State::Closed) {
@@ -109,7 +109,7 @@ impl Mailbox {
         }
     }
 
-    /// Nobody waits any more.
+    /// Closes the mailbox: the answer is not waited for any more.
     pub(crate) fn close(&self) {
         *self.state() = State::Closed;
     }

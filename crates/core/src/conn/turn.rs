@@ -1,4 +1,4 @@
-//! What several threads of one connection agree on: who writes, and which requests were cancelled.
+//! Agreement of several threads of a connection: who writes, and which requests were cancelled.
 
 use std::collections::HashMap;
 
@@ -26,12 +26,12 @@ struct Running {
 }
 
 impl Turn {
-    /// For as long as the guard lives, nobody else writes.
+    /// Takes the turn to write; as long as the guard lives, no other thread writes.
     pub(crate) fn to_write(&self) -> MutexGuard<'_, ()> {
         self.write.lock().expect(UNPOISONED)
     }
 
-    /// The same, unless somebody is writing.
+    /// Takes the turn to write, unless a thread is writing.
     pub(crate) fn to_write_now(&self) -> Option<MutexGuard<'_, ()>> {
         self.write.try_lock().ok()
     }
@@ -41,7 +41,7 @@ impl Turn {
         self.running().entry(id).or_default().requests += 1;
     }
 
-    /// It has ended.
+    /// Notes the end of a request.
     pub(crate) fn finish(&self, id: u32) {
         let mut running = self.running();
         if let Some(request) = running.get_mut(&id) {

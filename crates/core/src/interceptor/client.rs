@@ -35,7 +35,8 @@ use crate::Ref;
 /// }
 /// ```
 pub trait ClientInterceptor: Send + Sync + 'static {
-    /// Its name, which no other client interceptor of the ORB may have; may be empty.
+    /// Returns the interceptor's name, which no other client interceptor of the ORB may have; may
+    /// be empty.
     fn name(&self) -> &str {
         ""
     }
@@ -67,7 +68,8 @@ pub trait ClientInterceptor: Send + Sync + 'static {
         Ok(())
     }
 
-    /// There is neither result nor exception: a oneway request was sent, or the request goes elsewhere.
+    /// Called where there is neither result nor exception: a oneway request was sent, or the
+    /// request goes elsewhere.
     ///
     /// # Errors
     /// The caller gets this exception, or its request is forwarded to another object, instead.
@@ -100,21 +102,21 @@ pub struct ClientReply<'r> {
     pub(super) reply_contexts: &'r Contexts,
 }
 
-/// How a request ended.
+/// Outcome of a request.
 #[derive(Debug, Clone)]
 pub enum Received<'r> {
-    /// With results.
+    /// The request ended with results.
     Results,
-    /// With a user exception.
+    /// The request ended with a user exception.
     UserException {
-        /// Its repository id.
+        /// Repository id of the exception.
         id: &'r str,
     },
-    /// With a system exception of the server, of this ORB or of an interceptor.
+    /// The request ended with a system exception of the server, of this ORB or of an interceptor.
     SystemException(SystemException),
-    /// With another place to send it to.
+    /// The request is to be sent to another object.
     Forward(Ref),
-    /// It is on its way, and nobody waits for an answer.
+    /// The request was sent, and no answer is waited for.
     Sent,
 }
 
@@ -135,7 +137,7 @@ impl ClientRequest<'_> {
         self.response != Response::None
     }
 
-    /// What the caller waits for.
+    /// Returns what the caller waits for.
     pub fn response(&self) -> Response {
         self.response
     }
@@ -202,7 +204,7 @@ impl ClientRequest<'_> {
 }
 
 impl ClientReply<'_> {
-    /// How the request ended.
+    /// Returns the outcome of the request.
     pub fn received(&self) -> &Received<'_> {
         &self.received
     }

@@ -1,4 +1,4 @@
-//! One request on its way through the interceptors of a client.
+//! Flow of a request through the interceptors of a client.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -23,7 +23,8 @@ pub(crate) struct ClientFlow {
     operation: String,
     response: Response,
     id: u32,
-    /// How many have completed their starting point, and not run their ending point.
+    /// Number of interceptors that have completed their starting point, and not run their ending
+    /// point.
     passed: usize,
     slots: Slots,
     contexts: Contexts,
@@ -74,7 +75,7 @@ impl ClientFlow {
         Ok(())
     }
 
-    /// What was added to the request.
+    /// Returns the service contexts that were added to the request.
     pub(crate) fn contexts(&self) -> Vec<ServiceContext<'_>> {
         self.contexts.iter().collect()
     }

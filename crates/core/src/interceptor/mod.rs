@@ -12,14 +12,17 @@
 //! point is a method of the type that this point gets, so asking too early is a compile error where the specification
 //! has `BAD_INV_ORDER`.
 //!
-//! An ORB without interceptors pays one predictable branch per request; one with them allocates for each request.
+//! An ORB without interceptors pays one predictable branch per request; one with them allocates for each request. The one
+//! [`SchedulingInterceptor`] that an ORB may have allocates nothing, nor do [access rules](crate::AccessRules).
 
+mod access;
 mod client;
 mod client_flow;
 mod contexts;
 mod current;
 mod duplicate;
 mod notes;
+mod scheduling;
 mod server;
 mod server_flow;
 
@@ -27,6 +30,9 @@ pub use client::{ClientInterceptor, ClientReply, ClientRequest, Received};
 pub(crate) use client_flow::ClientFlow;
 pub use current::Slot;
 pub use duplicate::DuplicateInterceptor;
+pub use scheduling::{
+    Ended, IncomingAnswer, IncomingRequest, OutgoingRequest, SchedulingInterceptor,
+};
 pub use server::{Sending, ServerInterceptor, ServerReply, ServerRequest, Target};
 pub(crate) use server_flow::{Entered, ServerFlow, Verdict, View};
 
@@ -36,8 +42,10 @@ use std::sync::Arc;
 use oxorb_object::SystemException;
 
 use crate::Ref;
+use crate::access_index::AccessIndex;
+use crate::access_rules::AccessRules;
 
-/// How an interceptor ends a request instead of letting it go on.
+/// Way in which an interceptor ends a request instead of letting it go on.
 #[derive(Debug, Clone)]
 pub enum Interrupt {
     /// The caller gets this exception.
@@ -57,6 +65,11 @@ impl From<SystemException> for Interrupt {
 pub struct Interceptors {
     pub(crate) client: Vec<Arc<dyn ClientInterceptor>>,
     pub(crate) server: Vec<Arc<dyn ServerInterceptor>>,
+    pub(crate) scheduling: Option<Arc<dyn SchedulingInterceptor>>,
+    /// Access rules: asked before any of the interceptors.
+    access: Option<Arc<AccessIndex>>,
+    /// Whether any of them sees the requests that are served: one look for those that are not seen.
+    pub(crate) sees_upcalls: bool,
 }
 
 impl Interceptors {
@@ -83,13 +96,43 @@ impl Interceptors {
     ) -> Result<(), DuplicateInterceptor> {
         unique(interceptor.name(), self.server.iter().map(|i| i.name()))?;
         self.server.push(interceptor);
+        self.sees_upcalls = true;
         Ok(())
+    }
+
+    /// Sets the rules about who may call what, which go before all server interceptors. Takes time and memory in proportion to
+    /// the rules and the names in them.
+    pub fn set_access_rules(&mut self, rules: &Arc<AccessRules>) {
+        self.access = Some(Arc::new(AccessIndex::new(rules)));
+        self.sees_upcalls = true;
+    }
+
+    /// Sets the interceptor of the scheduler.
+    ///
+    /// # Errors
+    /// There is one.
+    pub fn set_scheduling(
+        &mut self,
+        interceptor: Arc<dyn SchedulingInterceptor>,
+    ) -> Result<(), DuplicateInterceptor> {
+        if self.scheduling.is_some() {
+            return Err(DuplicateInterceptor("scheduling".to_owned()));
+        }
+        self.scheduling = Some(interceptor);
+        self.sees_upcalls = true;
+        Ok(())
+    }
+
+    /// Reports whether any of them sees the calls that are made.
+    pub(crate) fn see_calls(&self) -> bool {
+        !self.client.is_empty() || self.scheduling.is_some()
     }
 
     /// Tells every interceptor that the ORB has ended.
     pub(crate) fn destroy(&self) {
         self.client.iter().for_each(|i| i.destroy());
         self.server.iter().for_each(|i| i.destroy());
+        self.scheduling.iter().for_each(|i| i.destroy());
     }
 }
 
@@ -115,6 +158,7 @@ impl fmt::Debug for Interceptors {
                 "server",
                 &self.server.iter().map(|i| i.name()).collect::<Vec<_>>(),
             )
+            .field("scheduling", &self.scheduling.is_some())
             .finish()
     }
 }

@@ -1,4 +1,4 @@
-//! What interceptors remember between the points of one request.
+//! Notes that interceptors keep between the points of a request.
 
 use std::any::Any;
 

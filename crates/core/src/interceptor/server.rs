@@ -5,11 +5,13 @@ use std::ops::Deref;
 use oxorb_cdr::Any;
 use oxorb_giop::{Request, Response};
 use oxorb_object::SystemException;
+use oxorb_transport::PeerId;
 
 use super::contexts::Contexts;
 use super::current::Slots;
 use super::notes::Notes;
 use super::{Interrupt, Slot};
+use crate::origin::Origin;
 use crate::{Orb, Ref, Servant};
 
 /// Sees every request that this ORB serves, local ones included (`ServerRequestInterceptor`).
@@ -47,7 +49,8 @@ use crate::{Orb, Ref, Servant};
 /// }
 /// ```
 pub trait ServerInterceptor: Send + Sync + 'static {
-    /// Its name, which no other server interceptor of the ORB may have; may be empty.
+    /// Returns the interceptor's name, which no other server interceptor of the ORB may have; may
+    /// be empty.
     fn name(&self) -> &str {
         ""
     }
@@ -110,6 +113,7 @@ pub struct ServerRequest<'r> {
     pub(super) orb: &'r Orb,
     pub(super) request: &'r Request<'r>,
     pub(super) key: &'r [u8],
+    pub(super) origin: Origin<'r>,
     pub(super) target: Option<&'r Target>,
     pub(super) servant: Option<AnyServant<'r>>,
     pub(super) slots: &'r mut Slots,
@@ -117,7 +121,7 @@ pub struct ServerRequest<'r> {
     pub(super) notes: &'r mut Notes,
 }
 
-/// Which object a request reached.
+/// Object that a request reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     /// The most derived interface of the servant, as `IDL:bank/Account:1.0`.
@@ -139,21 +143,21 @@ pub struct ServerReply<'r> {
     pub(super) sending: Sending<'r>,
 }
 
-/// What is about to be sent to the client.
+/// Answer that is about to be sent to the client.
 #[derive(Debug, Clone)]
 pub enum Sending<'r> {
     /// Results, or nothing at all to a client that waits for nothing.
     Results,
     /// A user exception.
     UserException {
-        /// Its repository id.
+        /// Repository id of the exception.
         id: &'r str,
         /// Id and members in CDR, in the ORB's byte order, aligned from the first octet.
         octets: &'r [u8],
     },
     /// A system exception.
     SystemException(SystemException),
-    /// Where the client is to send its request.
+    /// Object to which the client is to send its request.
     Forward(Ref),
 }
 
@@ -173,7 +177,7 @@ impl ServerRequest<'_> {
         self.request.response != Response::None
     }
 
-    /// What the client waits for.
+    /// Returns what the client waits for.
     pub fn response(&self) -> Response {
         self.request.response
     }
@@ -188,7 +192,20 @@ impl ServerRequest<'_> {
         self.key
     }
 
-    /// Which object and adapter the request reached; from `receive_request` on.
+    /// Returns who sent the request, as far as the transport knows: the subject of a certificate, for one;
+    /// [`PeerId::Process`] for a call without a connection.
+    pub fn peer(&self) -> PeerId {
+        self.origin
+            .link
+            .map_or(PeerId::Process, |link| link.identity())
+    }
+
+    /// Reports whether nobody on the way could read or change the request: it came over TLS, or out of this process.
+    pub fn is_protected(&self) -> bool {
+        self.origin.link.is_none_or(|link| link.is_protected())
+    }
+
+    /// Returns the object and adapter that the request reached; from `receive_request` on.
     pub fn target(&self) -> Option<&Target> {
         self.target
     }
@@ -245,12 +262,12 @@ impl ServerRequest<'_> {
 }
 
 impl ServerReply<'_> {
-    /// What is about to be sent.
+    /// Returns the answer that is about to be sent.
     pub fn sending(&self) -> &Sending<'_> {
         &self.sending
     }
 
-    /// As [`ServerRequest::add_reply_service_context`].
+    /// Adds a service context like [`ServerRequest::add_reply_service_context`].
     ///
     /// # Errors
     /// BAD_INV_ORDER if there is one with this id and `replace` is false.

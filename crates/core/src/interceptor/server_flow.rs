@@ -1,5 +1,8 @@
-//! One request on its way through the interceptors of a server.
+//! Flow of a request through the interceptors of a server.
 
+use std::cell::{Cell, RefCell};
+use std::mem;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::thread::{self, ThreadId};
 
@@ -10,20 +13,47 @@ use super::contexts::Contexts;
 use super::current::Slots;
 use super::notes::Notes;
 use super::server::AnyServant;
-use super::{Interceptors, Interrupt, Sending, ServerReply, ServerRequest, Target};
+use super::{
+    Ended, IncomingRequest, Interceptors, Interrupt, Sending, ServerReply, ServerRequest, Target,
+};
 use crate::lock::Mutex;
+use crate::origin::Origin;
 use crate::{Orb, Ref, Servant};
 
 /// Exists only where there are server interceptors. Shared, so that it survives a servant that panics.
 #[derive(Debug)]
 pub(crate) struct ServerFlow {
     interceptors: Arc<Interceptors>,
+    /// Untouched where only a scheduler looks.
     state: Mutex<State>,
+    /// Number of the thread whose request the scheduler has admitted, 0: none.
+    scheduled: AtomicU64,
+}
+
+/// Flows that a thread keeps for the requests to come, for a few within each other.
+const SPARE: usize = 4;
+
+thread_local! {
+    /// Flows that only a scheduler has seen.
+    static FLOWS: RefCell<Vec<Arc<ServerFlow>>> = const { RefCell::new(Vec::new()) };
+    /// Service context of the scheduler for the reply that this thread is about to write: its id, 0 for none, and octets.
+    static REPLY: RefCell<(u32, Vec<u8>)> = const { RefCell::new((0, Vec::new())) };
+    static THREAD: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Returns a number that no other thread has.
+fn thread_number() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    if THREAD.get() == 0 {
+        THREAD.set(NEXT.fetch_add(1, Ordering::Relaxed));
+    }
+    THREAD.get()
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// How many have completed their starting point, and not run their ending point.
+    /// Number of interceptors that have completed their starting point, and not run their ending
+    /// point.
     passed: usize,
     slots: Slots,
     contexts: Contexts,
@@ -37,10 +67,11 @@ struct State {
 /// thread its own.
 pub(crate) struct Entered {
     flow: Arc<ServerFlow>,
-    before: Slots,
+    /// `None`: no interceptor has slots.
+    before: Option<Slots>,
 }
 
-/// What the interceptors made of an answer.
+/// Decision of the interceptors about an answer.
 #[derive(Debug)]
 pub(crate) enum Verdict {
     AsIs,
@@ -48,29 +79,74 @@ pub(crate) enum Verdict {
     Forward(Ref),
 }
 
-/// What all points know of the request.
+/// View of the request for all points.
 #[derive(Clone, Copy)]
 pub(crate) struct View<'r> {
     pub(crate) orb: &'r Orb,
     pub(crate) request: &'r Request<'r>,
     pub(crate) key: &'r [u8],
+    pub(crate) origin: Origin<'r>,
 }
 
 impl ServerFlow {
     /// `None` when nobody looks.
     #[inline]
     pub(crate) fn of(interceptors: &Arc<Interceptors>) -> Option<Arc<ServerFlow>> {
-        if interceptors.server.is_empty() {
-            return None;
+        match interceptors.sees_upcalls {
+            false => None,
+            true => Some(ServerFlow::begin(interceptors)),
         }
-        Some(Arc::new(ServerFlow {
+    }
+
+    #[cold]
+    fn begin(interceptors: &Arc<Interceptors>) -> Arc<ServerFlow> {
+        let spare = match interceptors.server.is_empty() {
+            true => FLOWS.with_borrow_mut(Vec::pop),
+            false => None,
+        };
+        if let Some(mut spare) = spare
+            && let Some(flow) = Arc::get_mut(&mut spare)
+        {
+            if !Arc::ptr_eq(&flow.interceptors, interceptors) {
+                flow.interceptors = Arc::clone(interceptors);
+            }
+            *flow.scheduled.get_mut() = 0;
+            return spare;
+        }
+        Arc::new(ServerFlow {
             interceptors: Arc::clone(interceptors),
             state: Mutex::default(),
-        }))
+            scheduled: AtomicU64::new(0),
+        })
+    }
+
+    /// Keeps the flow of a request that has ended for the next one, where no interceptor but a scheduler has seen it.
+    pub(crate) fn end_of_request(flow: Option<Arc<ServerFlow>>) {
+        let Some(flow) = flow else {
+            return;
+        };
+        if flow.interceptors.server.is_empty() && Arc::strong_count(&flow) == 1 {
+            FLOWS.with_borrow_mut(|flows| {
+                if flows.len() < SPARE {
+                    flows.push(flow);
+                }
+            });
+        }
+    }
+
+    /// Reports whether interceptors want to know the target.
+    pub(crate) fn wants_target(&self) -> bool {
+        !self.interceptors.server.is_empty()
     }
 
     /// The starting points.
     pub(crate) fn receive_contexts(&self, view: View<'_>) -> Result<(), Interrupt> {
+        if let Some(scheduler) = &self.interceptors.scheduling {
+            scheduler.receive_contexts(&view.into())?;
+        }
+        if self.interceptors.server.is_empty() {
+            return Ok(());
+        }
         self.with(|state| {
             for interceptor in &self.interceptors.server {
                 interceptor.receive_request_service_contexts(&mut state.request(view, None))?;
@@ -82,36 +158,55 @@ impl ServerFlow {
 
     /// The slots of the request become the thread's.
     pub(crate) fn enter(self: &Arc<Self>) -> Entered {
-        let slots = self.with(|state| {
-            state.entered = Some(thread::current().id());
-            state.slots.clone()
+        let before = self.wants_target().then(|| {
+            let slots = self.with(|state| {
+                state.entered = Some(thread::current().id());
+                state.slots.clone()
+            });
+            slots.exchange()
         });
         Entered {
             flow: Arc::clone(self),
-            before: slots.exchange(),
+            before,
         }
     }
 
-    /// The intermediate points: the servant was found.
+    /// The intermediate points: the servant was found. `target`: where [it is wanted](Self::wants_target); `object` writes it
+    /// as access rules do.
     pub(crate) fn receive_request(
         &self,
         view: View<'_>,
         servant: &dyn Servant,
-        target: Target,
+        target: Option<Target>,
+        object: impl Fn(&mut String),
     ) -> Result<(), Interrupt> {
-        self.with(|state| {
-            state.target = Some(target);
-            for interceptor in &self.interceptors.server {
-                interceptor.receive_request(&mut state.request(view, Some(AnyServant(servant))))?;
-            }
-            Ok(())
-        })
+        if let Some(rules) = &self.interceptors.access {
+            rules.admit(view, servant, object)?;
+        }
+        if target.is_some() {
+            self.with(|state| {
+                state.target = target;
+                for interceptor in &self.interceptors.server {
+                    let request = &mut state.request(view, Some(AnyServant(servant)));
+                    interceptor.receive_request(request)?;
+                }
+                Ok::<(), Interrupt>(())
+            })?;
+        }
+        if let Some(scheduler) = &self.interceptors.scheduling {
+            scheduler.receive_request(&view.into())?;
+            self.scheduled.store(thread_number(), Ordering::Relaxed);
+        }
+        Ok(())
     }
 
     /// The ending points, in reverse. What one of them changes, those after it see.
     pub(crate) fn end(&self, view: View<'_>, sending: Sending<'_>) -> Verdict {
+        let mut verdict = self.end_scheduled(view, &sending);
+        if self.interceptors.server.is_empty() {
+            return verdict;
+        }
         self.with(|state| {
-            let mut verdict = Verdict::AsIs;
             // An answer may come from another thread, which has slots of its own.
             if state.entered == Some(thread::current().id()) {
                 state.slots = Slots::of_thread();
@@ -147,11 +242,51 @@ impl ServerFlow {
         })
     }
 
+    /// The ending point of the scheduler, if it has admitted the request to this thread.
+    fn end_scheduled(&self, view: View<'_>, sending: &Sending<'_>) -> Verdict {
+        let Some(scheduler) = &self.interceptors.scheduling else {
+            return Verdict::AsIs;
+        };
+        let (_, mut context) = REPLY.take();
+        context.clear();
+        let mut id = Ok(None);
+        if self.scheduled.load(Ordering::Relaxed) == thread_number() {
+            let ended = match sending {
+                Sending::Results => Ended::Results,
+                Sending::UserException { .. } => Ended::UserException,
+                Sending::SystemException(exception) => Ended::SystemException(*exception),
+                Sending::Forward(_) => Ended::Other,
+            };
+            id = scheduler.send_answer(&view.into(), ended, &mut context);
+        }
+        REPLY.set((id.ok().flatten().unwrap_or(0), context));
+        match id {
+            Ok(_) => Verdict::AsIs,
+            Err(exception) => Verdict::Raise(exception),
+        }
+    }
+
     /// Hands the service contexts for the reply to `write`.
     pub(crate) fn with_contexts<T>(&self, write: impl FnOnce(&[ServiceContext<'_>]) -> T) -> T {
-        let contexts = self.with(|state| state.contexts.take());
-        let contexts: Vec<_> = contexts.iter().collect();
-        write(&contexts)
+        let (id, octets) = match self.interceptors.scheduling {
+            None => Default::default(),
+            Some(_) => REPLY.take(),
+        };
+        let scheduled = [ServiceContext { id, data: &octets }];
+        let scheduled = match id {
+            0 => &scheduled[..0],
+            _ => &scheduled,
+        };
+        let written = match self.interceptors.server.is_empty() {
+            true => write(scheduled),
+            false => {
+                let contexts = self.with(|state| state.contexts.take());
+                let contexts: Vec<_> = contexts.iter().chain(scheduled.iter().copied()).collect();
+                write(&contexts)
+            }
+        };
+        REPLY.set((0, octets));
+        written
     }
 
     fn with<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
@@ -161,13 +296,32 @@ impl ServerFlow {
     }
 }
 
+impl<'r> From<View<'r>> for IncomingRequest<'r> {
+    fn from(
+        View {
+            orb, request, key, ..
+        }: View<'r>,
+    ) -> Self {
+        IncomingRequest { orb, request, key }
+    }
+}
+
 impl Drop for Entered {
     fn drop(&mut self) {
-        let slots = std::mem::take(&mut self.before).exchange();
-        self.flow.with(|state| {
-            state.slots = slots;
-            state.entered = None;
-        });
+        if let Some(before) = &mut self.before {
+            let slots = mem::take(before).exchange();
+            self.flow.with(|state| {
+                state.slots = slots;
+                state.entered = None;
+            });
+        }
+        let scheduled = &self.flow.scheduled;
+        if let Some(scheduler) = &self.flow.interceptors.scheduling
+            && scheduled.load(Ordering::Relaxed) == thread_number()
+        {
+            scheduled.store(0, Ordering::Relaxed);
+            scheduler.leave();
+        }
     }
 }
 
@@ -181,6 +335,7 @@ impl State {
             orb: view.orb,
             request: view.request,
             key: view.key,
+            origin: view.origin,
             target: self.target.as_ref(),
             servant,
             slots: &mut self.slots,

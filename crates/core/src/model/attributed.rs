@@ -6,10 +6,10 @@ use oxorb_sys::schedule::Schedule;
 use oxorb_sys::thread::{Purpose, Registry};
 use shuttle::thread;
 
-/// In place of `oxorb_sys::thread::Thread`.
+/// Stand-in for `oxorb_sys::thread::Thread`.
 pub(crate) type Thread<T> = thread::JoinHandle<T>;
 
-/// In place of `oxorb_sys::thread::Builder`.
+/// Stand-in for `oxorb_sys::thread::Builder`.
 pub(crate) struct Builder;
 
 impl Builder {

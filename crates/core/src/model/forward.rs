@@ -4,7 +4,7 @@ use shuttle::thread;
 
 use super::*;
 
-/// Whoever comes first learns it; each request runs once, where the object is.
+/// Checks calls to an object that moves: each request runs once, where the object is.
 #[test]
 fn calls_while_their_object_moves() {
     explore(|| {

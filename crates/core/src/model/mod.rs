@@ -1,5 +1,5 @@
-//! What could go wrong between threads, tried out: this crate's own clients, connections and servers under a scheduler
-//! that chooses who is next.
+//! Models of what could go wrong between threads: this crate's own clients, connections and servers
+//! under a scheduler that chooses who is next.
 //!
 //! Shuttle rather than loom: loom tries every interleaving, which ends for a lock and not for two ORBs; and it knows
 //! neither `dyn` behind its `Arc` nor more than a handful of threads. Shuttle tries as many as time allows, at random
@@ -75,19 +75,19 @@ pub(crate) struct Server {
 
 #[derive(Default)]
 pub(crate) struct Worker {
-    /// Of `std`: remembering is no step of the model.
+    /// Numbers that ran. A mutex of `std`: remembering is no step of the model.
     ran: Mutex<Vec<i64>>,
-    /// Where the object is, if it is not here.
+    /// Reference to the object, if it is not here.
     forward: Mutex<Option<Ref>>,
-    /// Another object, which it calls before it answers.
+    /// Object that this one calls before it answers.
     asks: Mutex<Option<Ref>>,
     pub(crate) gate: Gate,
 }
 
-/// Where one request waits until it is told to go on. Atomics of `std`, as above.
+/// Gate where a request waits until it is told to go on. Atomics of `std`, as above.
 #[derive(Default)]
 pub(crate) struct Gate {
-    /// Which; 0: none.
+    /// Number of the request that stops; 0: none.
     pub(crate) stops: AtomicI64,
     pub(crate) reached: AtomicBool,
     pub(crate) open: AtomicBool,
@@ -103,7 +103,7 @@ impl Gate {
         }
     }
 
-    /// Until the request is there.
+    /// Waits until the request is there.
     pub(crate) fn until_reached(&self) {
         while !self.reached.load(Ordering::SeqCst) {
             thread::yield_now();
@@ -118,7 +118,7 @@ impl Server {
         })
     }
 
-    /// With a lane of one's own making.
+    /// Starts a server with a lane of one's own making.
     pub(crate) fn start_on(
         options: Options,
         lane: impl FnOnce(&Orb) -> Option<Arc<Lane>>,
@@ -139,7 +139,7 @@ impl Server {
         }
     }
 
-    /// Its object, for calls of `client`.
+    /// Returns the server's object, for calls of `client`.
     pub(crate) fn object(&self, client: &Orb) -> Ref {
         Server::object_at(&self.listening, client)
     }
@@ -239,7 +239,7 @@ fn run_async(object: &Ref, number: i64) -> AsyncReply<i64, SystemException> {
     )
 }
 
-/// What the caller was told of request `number`, and how often it ran.
+/// Checks what the caller was told of request `number` against how often it ran.
 #[track_caller]
 fn assert_truth(told: Result<i64, SystemException>, number: i64, ran: usize) {
     let possible = match told {
@@ -256,7 +256,7 @@ fn assert_truth(told: Result<i64, SystemException>, number: i64, ran: usize) {
     );
 }
 
-/// The same of an end in order, which never leaves a caller in doubt.
+/// Checks an end in order, which never leaves a caller in doubt.
 #[track_caller]
 fn assert_certain(told: Result<i64, SystemException>, number: i64, ran: usize) {
     assert_truth(told, number, ran);

@@ -22,14 +22,15 @@ use crate::Orb;
 use crate::protocol::{Protocol, Protocols};
 use crate::server::{Lane, welcome};
 
-/// Who listens. Of `std`, and never held while anything else happens: not a part of what is examined.
+/// Servers that listen. A mutex of `std`, and never held while anything else happens: not a part of
+/// what is examined.
 static SERVERS: std::sync::Mutex<BTreeMap<u16, Server>> = std::sync::Mutex::new(BTreeMap::new());
 
 /// An ORB, and the lane that serves its connections, if it has one.
 #[derive(Clone)]
 struct Server(Orb, Option<Arc<Lane>>);
 
-/// From now on `orb` is reached at the port, until the guard goes.
+/// Makes `orb` reachable at the port, until the guard goes.
 pub(crate) fn listen(orb: &Orb, lane: Option<Arc<Lane>>) -> Listening {
     let mut servers = SERVERS.lock().unwrap_or_else(PoisonError::into_inner);
     let port = (1..).find(|port| !servers.contains_key(port));
@@ -133,14 +134,15 @@ pub(crate) fn pair() -> (ModelLink, ModelLink) {
 /// from time to time waits so. Time limits of calls are longer, and are never reached.
 const TICKS: Duration = Duration::from_secs(2);
 
-/// One that waits at most so long always ends: who stays with a connection for a moment has others to see to.
+/// Longest wait that always ends: a thread that stays with a connection for a moment has others to
+/// see to.
 const MOMENT: Duration = Duration::from_millis(1);
 
-/// One end of a connection.
+/// End of a connection.
 pub(crate) struct ModelLink {
     incoming: Arc<Pipe>,
     outgoing: Arc<Pipe>,
-    /// How long a read may wait for octets.
+    /// Longest wait of a read for octets.
     limit: std::sync::Mutex<Option<Duration>>,
 }
 
@@ -153,9 +155,9 @@ struct Pipe {
 #[derive(Default)]
 struct Flow {
     octets: VecDeque<u8>,
-    /// Nothing more is written.
+    /// Whether no further octet is written.
     ended: bool,
-    /// Nobody reads any more.
+    /// Whether no further octet is read.
     deaf: bool,
 }
 
@@ -176,7 +178,7 @@ impl Flow {
         self.octets.clear();
     }
 
-    /// What a read would find at once.
+    /// Reports whether a read would find nothing at once.
     fn is_silent(&self) -> bool {
         self.octets.is_empty() && !self.ended && !self.deaf
     }

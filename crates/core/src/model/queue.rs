@@ -62,8 +62,8 @@ fn what_is_let_in_comes_out_once() {
     });
 }
 
-/// It is closed between the place that was taken and the request that takes it: that is served all the same, whoever
-/// waits.
+/// Checks a queue that is closed between the place that was taken and the request that takes it:
+/// the request is served all the same, whoever waits.
 #[test]
 fn the_last_request_of_a_closed_queue_is_served() {
     explore(|| {

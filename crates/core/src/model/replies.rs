@@ -85,11 +85,14 @@ fn connections_that_break() {
             .into_iter()
             .flat_map(|caller| caller.join().unwrap())
             .collect();
-        // It goes on without a restart of anything.
-        assert_eq!(run_async(&object, 30).wait(), Ok(31));
+        // It goes on without a restart of anything, at the latest once the client has seen the end of what it shares.
+        let first = run_async(&object, 30).wait();
+        if first.is_err() {
+            assert_eq!(run_async(&object, 31).wait(), Ok(32));
+        }
         client.shutdown(true).unwrap();
         server.orb.shutdown(true).unwrap();
-        for (number, told) in told {
+        for (number, told) in told.into_iter().chain([(30, first)]) {
             assert_truth(told, number, server.ran(number));
         }
         server.end();

@@ -56,7 +56,7 @@ fn nested_calls_while_their_server_ends() {
     });
 }
 
-/// Whoever waits for an answer is told, and nobody waits for ever.
+/// Checks that every caller which waits for an answer is told, and that none waits for ever.
 #[test]
 fn calls_while_their_own_orb_ends() {
     explore(|| {

@@ -12,7 +12,8 @@ pub enum Collocation {
     Direct,
     /// Arguments and results are marshalled, and the servant runs in the caller's thread.
     Marshalled,
-    /// Over a connection, as if the object were elsewhere: on the server's threads, within its limits.
+    /// Calls over a connection, as if the object were elsewhere: on the server's threads, within
+    /// its limits.
     None,
 }
 

@@ -1,4 +1,4 @@
-//! Filters of the application that pick the thread of each request: what they see, and what they say (A5.5).
+//! Filters of the application that pick the thread of each request: what they see, and what they say.
 
 use std::fmt;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ use crate::rt::ThreadpoolId;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait ThreadFilter: Send + Sync {
-    /// Who serves this request; `None`: as the next filter says.
+    /// Returns the thread that serves this request; `None`: as the next filter says.
     fn pick(&self, request: &Arriving<'_>) -> Option<PoolThread>;
 }
 
@@ -57,17 +57,17 @@ impl<F: Fn(&Arriving<'_>) -> Option<PoolThread> + Send + Sync> ThreadFilter for 
 pub struct PoolThread {
     /// The threadpool.
     pub pool: ThreadpoolId,
-    /// Its lane, from 0 in the order given at creation; 0 where it has none.
+    /// Index of the lane, from 0 in the order given at creation; 0 where the pool has none.
     pub lane: usize,
 }
 
 impl PoolThread {
-    /// Those of a threadpool without lanes.
+    /// Returns the threads of a threadpool without lanes.
     pub fn of(pool: ThreadpoolId) -> PoolThread {
         PoolThread { pool, lane: 0 }
     }
 
-    /// Those of a lane.
+    /// Returns the threads of a lane.
     pub fn of_lane(pool: ThreadpoolId, lane: usize) -> PoolThread {
         PoolThread { pool, lane }
     }
@@ -141,13 +141,13 @@ impl<'a> Arriving<'a> {
         Priority::new(contexts::Priority::parse(context.data).ok()?.0).ok()
     }
 
-    /// What the caller says the request is worth.
+    /// Returns the worth of the request, as the caller says.
     pub fn qos(&self) -> Option<Qos> {
         Qos::of(&self.request.contexts)
     }
 
-    /// Who calls, as the caller says (`requesting_principal` of GIOP 1.0 and 1.1, which nobody vouches for); empty with
-    /// GIOP 1.2, which has no such thing.
+    /// Returns the caller's name, as the caller says (`requesting_principal` of GIOP 1.0 and 1.1,
+    /// which nobody vouches for); empty with GIOP 1.2, which has no such thing.
     pub fn principal(&self) -> &'a [u8] {
         Request::principal(&self.frame).unwrap_or_default()
     }

@@ -1,8 +1,10 @@
-//! What can be configured: one table yields the struct's defaults, `-ORB`
-//! arguments, `OXORB_` environment variables and their documentation.
+//! Options of an ORB: one table yields the struct's defaults, `-ORB` arguments, `OXORB_`
+//! environment variables and their documentation.
 
+mod class_pacing;
 mod collocation;
 mod filters;
+mod lane_resources;
 mod named;
 mod peers;
 mod reactor;
@@ -17,39 +19,44 @@ use std::time::Duration;
 use oxorb_cdr::{ByteOrder, CharSet, Dialect, Encoder};
 use oxorb_giop::Limits;
 use oxorb_object::Version;
-use oxorb_transport::{Access, Endpoint, EndpointError, Pages, Properties, Publish};
+use oxorb_transport::{
+    Access, Endpoint, EndpointError, Multicast, Pages, Properties, Publish, Security,
+};
 
 pub use self::named::{FILE_SETTINGS, SettingError};
 pub use self::peers::{Meaning, PEER_OPTIONS, PeerOption};
 pub use self::settings::{SETTINGS, Setting};
 pub(crate) use self::value::positive;
+use crate::access_rules::AccessRules;
 use crate::concurrency::Concurrency;
 use crate::log::LogLevel;
 use crate::policy::LargePayloads;
 use crate::protocol::Protocols;
 use crate::rt::RealTime;
+pub use class_pacing::ClassPacing;
 pub use collocation::Collocation;
 pub use filters::{Arriving, PoolThread, ThreadFilter, ThreadFilters};
+pub use lane_resources::{ArenaFull, CallbackThreads};
 pub use reactor::ReactorChoice;
-pub use strategies::Demultiplexing;
+pub use strategies::{Demultiplexing, OperationSearch};
 pub(crate) use value::MIN_FRAGMENT;
 
-/// How clients share connections (CHECKLIST A4).
+/// Strategy by which clients share connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClientConnections {
     /// Each thread has its own connection to each server, and takes no lock to
-    /// use it (A4.1, A4.10). For real time: connect before the first deadline
+    /// use it. For real time: connect before the first deadline
     /// with [`Ref::validate_connection`](crate::Ref::validate_connection).
     Private,
-    /// Threads take an idle connection and put it back (A4.7): as many
+    /// Threads take an idle connection and put it back: as many
     /// connections as calls that run at the same time, one short lock per call.
     Cached,
     /// All threads share one connection to each server, and a thread of the ORB
-    /// reads it for them all (A4.9, "active connection"). Each call takes
+    /// reads it for them all ("active connection"). Each call takes
     /// locks, allocates, and waits for two changes of thread.
     Multiplexed,
     /// All threads share one connection to each server, and one of those that
-    /// wait reads it for the others (A4.9, "leader/followers"). Each call takes
+    /// wait reads it for the others ("leader/followers"). Each call takes
     /// locks and allocates.
     LeaderFollowers,
 }
@@ -63,16 +70,16 @@ pub struct Options {
     pub protocols: Protocols,
     /// Settings whose endpoints are of protocols that may still be added, by name and text.
     pub(crate) unread: Vec<(&'static str, String)>,
-    /// Where to listen; empty: one system-chosen port on all interfaces, opened
-    /// when the first object needs an address.
+    /// Endpoints to listen at; empty: one system-chosen port on all interfaces, opened when the
+    /// first object needs an address.
     pub listen: Vec<Endpoint>,
-    /// What references say instead of the addresses found: for servers behind
-    /// NAT, in containers, and with several interfaces. Empty: every address of
-    /// this host that others can connect to.
+    /// Hosts that references name instead of the addresses found: for servers behind NAT, in
+    /// containers, and with several interfaces. Empty: every address of this host that others can
+    /// connect to.
     pub publish: Vec<Publish>,
     /// `Name=URL` pairs for initial references.
     pub init_refs: Vec<(String, String)>,
-    /// What initial references not listed are resolved below.
+    /// URL below which initial references are resolved that are not listed.
     pub default_init_ref: Option<String>,
     /// Objects to whose servers connections are opened when the ORB is made: names of initial references, or URLs.
     pub preconnect: Vec<String>,
@@ -83,11 +90,20 @@ pub struct Options {
     pub preferred: Vec<String>,
     /// Way in which POAs find the object of a key, unless their policies name one.
     pub demultiplexing: Demultiplexing,
+    /// Way in which skeletons find the operation of a request that does not say where it is.
+    pub operation_search: OperationSearch,
+    /// Threads that run the reply handlers of asynchronous calls.
+    pub callback_threads: CallbackThreads,
+    /// Octets of memory that each thread which serves requests keeps for decoded values of `@borrowed` parameters; lanes
+    /// have it from the start, other threads from their first such request on. At least 1,024.
+    pub value_arena: usize,
+    /// Treatment of a request whose values need more.
+    pub value_arena_full: ArenaFull,
     /// Way of calls to objects of this ORB.
     pub collocation: Collocation,
-    /// How long a two-way call may take; `None`: for ever.
+    /// Longest time that a two-way call may take; `None`: for ever.
     pub round_trip_timeout: Option<Duration>,
-    /// How long connecting to one server may take.
+    /// Longest time that connecting to a server may take.
     pub connect_timeout: Duration,
     /// Most octets of oneways that wait for each server and priority under
     /// `SyncScope::None`; one more is TRANSIENT, COMPLETED_NO.
@@ -95,34 +111,42 @@ pub struct Options {
     /// The clocks of this machine and of its servers agree: relative time limits
     /// travel as end times, too, which other ORBs understand.
     pub synchronized_clocks: bool,
-    /// How long a client may stall in mid-message, or not take its replies.
+    /// Longest time that a client may stall in mid-message, or not take its replies.
     pub stall_timeout: Duration,
-    /// How clients share connections.
+    /// Strategy by which clients share connections.
     pub client_connections: ClientConnections,
     /// Whether another connection is opened only after the server has read the one before to its end, where a request was
     /// cut off there ([`ClientConnections::LeaderFollowers`]): calls until then are TRANSIENT, minor `EARLIER_UNREAD`, not
     /// run. No oneway overtakes an earlier one then. Default false.
     pub ordered_reconnect: bool,
-    /// Which threads serve requests.
+    /// Threads that serve requests.
     pub concurrency: Concurrency,
-    /// How threads that serve several connections wait for the next request.
+    /// Way in which threads that serve several connections wait for the next request.
     pub reactor: ReactorChoice,
-    /// Pick the threads that serve requests, by what those are (A5.5).
+    /// Pick the threads that serve requests, by what those are.
     pub thread_filters: ThreadFilters,
-    /// How long a leader/followers worker stays with a connection that fell
-    /// silent, while another worker watches the others. Longer saves system
-    /// calls for clients that pause between calls; should all others become
-    /// busy meanwhile, further connections wait this much longer.
+    /// Time that a leader/followers worker stays with a connection that fell silent, while another
+    /// worker watches the others. Longer saves system calls for clients that pause between calls;
+    /// should all others become busy meanwhile, further connections wait this much longer.
     pub worker_stay: Duration,
     /// Time that a thread looks for the next octets of a connection, on either side, before it sleeps.
     /// For transports that have something to look at.
     pub spin: Duration,
     /// Pages of connections over shared memory, on either side. A connection whose pages the system refuses ends.
     pub shared_pages: Pages,
-    /// How long a client connection may be idle before it is checked (one
-    /// system call) ahead of its next use, so that a restarted server costs no
-    /// failed call.
+    /// Longest time that a client connection may be idle before it is checked (one system call)
+    /// ahead of its next use, so that a restarted server costs no failed call.
     pub trust_idle: Duration,
+    /// Octets of requests that leave in a second over connections of each communication class (`ClassPacing`).
+    pub class_pacing: ClassPacing,
+    /// Settings of messages to groups.
+    pub multicast: Multicast,
+    /// Certificates, keys and whom to trust, for protocols that protect what they carry.
+    pub security: Security,
+    /// Rules about who may call what; `None`: whoever may connect, everything.
+    pub access_rules: Option<Arc<AccessRules>>,
+    /// Whether the ORB listens, publishes and calls with protocols only that protect what they carry.
+    pub secure_only: bool,
     /// Most connections a server accepts. For a further one the connection that
     /// idles longest is closed in order (told CloseConnection; its client
     /// connects again when it needs to), or else the one that stalls longest in
@@ -156,19 +180,18 @@ pub struct Options {
     /// `reply_wait`; a large reply that was made meanwhile becomes NO_MEMORY
     /// (completed YES). One alone is always sent. `None`: no limit of its own.
     pub max_reply_octets_per_client: Option<usize>,
-    /// How long a request waits until its client has taken earlier large
-    /// replies; then it is TRANSIENT (minor `TOO_MANY_REPLIES`, not run). Lanes
-    /// of threadpools, whose threads serve other clients, do not wait.
+    /// Longest time that a request waits until its client has taken earlier large replies; then it
+    /// is TRANSIENT (minor `TOO_MANY_REPLIES`, not run). Lanes of threadpools, whose threads serve
+    /// other clients, do not wait.
     pub reply_wait: Duration,
-    /// How long a client's connection may be idle before the server closes it
-    /// in order; `None`: for ever. Its client connects again with the next
-    /// call, which costs that call the time to connect.
+    /// Longest time that a client's connection may be idle before the server closes it in order;
+    /// `None`: for ever. Its client connects again with the next call, which costs that call the
+    /// time to connect.
     pub idle_timeout: Option<Duration>,
-    /// After how much silence the system asks whether a peer still exists, and
-    /// ends the connection of one that does not answer for as long again;
-    /// `None`: never.
+    /// Silence after which the system asks whether a peer still exists, and ends the connection of
+    /// one that does not answer for as long again; `None`: never.
     pub keep_alive: Option<Duration>,
-    /// Who may connect, where an endpoint has no rules of its own.
+    /// Rules about who may connect, where an endpoint has none of its own.
     pub access: Access,
     /// Whether connections to servers are offered for requests of the server to
     /// objects here (bidirectional GIOP): callbacks then need no way through NAT
@@ -185,9 +208,9 @@ pub struct Options {
     /// idles longest is closed. Connections in use are never closed, so there
     /// may be more for a while. `None`: no limit.
     pub max_client_connections: Option<usize>,
-    /// How long a connection to a server may be idle before it is closed
-    /// (`ClientConnections::Cached`); `None`: for ever. The next call then
-    /// takes the time to connect. Costs a thread while there are connections.
+    /// Longest time that a connection to a server may be idle before it is closed
+    /// (`ClientConnections::Cached`); `None`: for ever. The next call then takes the time to
+    /// connect. Costs a thread while there are connections.
     pub client_idle_timeout: Option<Duration>,
     /// The highest GIOP version to publish and to speak.
     pub max_giop: Version,
@@ -199,9 +222,10 @@ pub struct Options {
     /// Byte order of what is sent. Anything but the machine's own costs time.
     pub byte_order: ByteOrder,
     /// Octet and number sequences longer than this many octets are sent from
-    /// where they lie; shorter ones are copied (A8.7).
+    /// where they lie; shorter ones are copied.
     pub gather_above: usize,
-    /// Which side copies large octet sequences that the IDL marks `@in_place`, where client and server share memory.
+    /// Side that copies large octet sequences which the IDL marks `@in_place`, where client and
+    /// server share memory.
     pub large_payloads: LargePayloads,
     /// Messages longer than this many octets are sent as GIOP 1.2 fragments;
     /// `None`: never.
@@ -209,9 +233,9 @@ pub struct Options {
     /// Most requests that wait at one POA manager that holds, at one POA with a
     /// single thread, or for the main thread; more are TRANSIENT.
     pub max_held: usize,
-    /// How long each of them waits before it is TRANSIENT, how long a request
-    /// that came before its start time may (a later one is TRANSIENT at once),
-    /// and how long the object adapter waits for the end of requests where it is told to.
+    /// Longest time that each of them waits before it is TRANSIENT, that a request which came
+    /// before its start time waits (a later one is TRANSIENT at once), and that the object adapter
+    /// waits for the end of requests where it is told to.
     pub hold_time: Duration,
     /// Stamps when a request passes which stage, in all threads of this process: see [`probe`](crate::probe), which can
     /// also switch that while the ORB runs.
@@ -248,6 +272,10 @@ impl Default for Options {
             preconnect_asynchronous: false,
             preferred: Vec::new(),
             demultiplexing: Demultiplexing::default(),
+            operation_search: OperationSearch::default(),
+            callback_threads: CallbackThreads::default(),
+            value_arena: 64 << 10,
+            value_arena_full: ArenaFull::default(),
             collocation: Collocation::default(),
             round_trip_timeout: Some(Duration::from_secs(60)),
             connect_timeout: Duration::from_secs(5),
@@ -262,6 +290,11 @@ impl Default for Options {
             spin: Duration::ZERO,
             shared_pages: Pages::default(),
             trust_idle: Duration::from_millis(5),
+            class_pacing: ClassPacing::default(),
+            multicast: Multicast::default(),
+            security: Security::default(),
+            access_rules: None,
+            secure_only: false,
             max_connections: 1000,
             max_connections_per_client: Some(CONNECTIONS_PER_CLIENT),
             max_requests_per_client: None,

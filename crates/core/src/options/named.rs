@@ -103,9 +103,9 @@ impl Options {
 /// readable.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SettingError {
-    /// As it was given.
+    /// Setting as it was given.
     pub setting: String,
-    /// What is wrong and what would be right.
+    /// Description of the mistake and of what would be right.
     pub problem: String,
 }
 

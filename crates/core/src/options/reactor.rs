@@ -1,17 +1,17 @@
-//! How threads of lanes wait for requests: the option.
+//! Option of how threads of lanes wait for requests.
 
 use std::time::Duration;
 
-/// How threads of lanes wait for requests (`-ORBReactor`).
+/// Way in which threads of lanes wait for requests (`-ORBReactor`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ReactorChoice {
-    /// They sleep until the kernel wakes one (epoll).
+    /// Threads sleep until the kernel wakes one (epoll).
     #[default]
     Epoll,
-    /// One thread of each lane asks again and again, and so is never asleep when a request comes; what it saves is the
-    /// wake-up, what it costs is a processor. After so long without any request it sleeps until the next. Under
-    /// SCHED_FIFO and SCHED_RR this is for lanes of one thread with a processor of its own; see
-    /// [`Threadpool::reactor`](crate::Threadpool::reactor).
+    /// A single thread of each lane asks again and again, and so is never asleep when a request
+    /// comes; what it saves is the wake-up, what it costs is a processor. After so long without any
+    /// request it sleeps until the next. Under SCHED_FIFO and SCHED_RR this is for lanes of one
+    /// thread with a processor of its own; see [`Threadpool::reactor`](crate::Threadpool::reactor).
     BusyPoll {
         /// The longest it asks in vain.
         at_most: Duration,

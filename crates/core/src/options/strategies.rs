@@ -3,6 +3,36 @@
 use super::{Options, SettingError};
 use crate::policy::{Protocol, ProtocolList};
 
+/// Way in which skeletons find the operation of a request that does not say where it is: requests of other ORBs, and of
+/// clients without stubs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OperationSearch {
+    /// Strategy that the IDL compiler was told for each interface
+    /// ([`Operations`](crate::Operations)).
+    #[default]
+    Generated,
+    /// A perfect hash: one hash and one comparison.
+    Perfect,
+    /// Binary search: a comparison for each doubling of the number of operations.
+    Binary,
+    /// Linear search: one comparison after the other.
+    Linear,
+}
+
+pub(super) const OPERATION_SEARCH: &str = "generated|perfect|binary|linear";
+
+impl OperationSearch {
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        Ok(match text {
+            "generated" => OperationSearch::Generated,
+            "perfect" => OperationSearch::Perfect,
+            "binary" => OperationSearch::Binary,
+            "linear" => OperationSearch::Linear,
+            _ => return Err(format!("expected {OPERATION_SEARCH}")),
+        })
+    }
+}
+
 /// Way in which POAs find the object of a key, unless their policies name one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Demultiplexing {
@@ -13,9 +43,11 @@ pub enum Demultiplexing {
     Hash,
     /// Perfect hashing in POAs whose ids are known when they are made; active demultiplexing in the others.
     Perfect,
+    /// Ids compared one after the other in POAs that retain servants; active demultiplexing in the others.
+    Linear,
 }
 
-pub(super) const DEMULTIPLEXING: &str = "active|hash|perfect";
+pub(super) const DEMULTIPLEXING: &str = "active|hash|perfect|linear";
 
 impl Demultiplexing {
     pub(super) fn parse(text: &str) -> Result<Self, String> {
@@ -23,6 +55,7 @@ impl Demultiplexing {
             "active" => Demultiplexing::Active,
             "hash" => Demultiplexing::Hash,
             "perfect" => Demultiplexing::Perfect,
+            "linear" => Demultiplexing::Linear,
             _ => return Err(format!("expected {DEMULTIPLEXING}")),
         })
     }

@@ -1,4 +1,4 @@
-//! Where an ORB is reached, and references that say so.
+//! Addresses of an ORB, and references with them.
 
 use std::num::NonZeroU32;
 
@@ -9,6 +9,7 @@ use oxorb_transport::{Address, Endpoint};
 use super::Orb;
 use crate::SetupError;
 use crate::initial::Published;
+use crate::log::LogLevel;
 use crate::own_address::OwnAddress;
 use crate::policy::ProtocolList;
 use crate::published::PublishedAddress;
@@ -22,13 +23,31 @@ impl Orb {
         self.published().map(drop)
     }
 
+    /// Reads certificates, keys, roots and lists of revoked certificates again, for connections that are made from now on;
+    /// those that there are live on. Changed files are noticed without it, within a second or two of the next connection.
+    ///
+    /// # Errors
+    /// A file that cannot be used: what was read before stays. The log says so, too, and also that it went well.
+    pub fn reload_security(&self) -> Result<(), SettingError> {
+        let read = self.options().reload_security();
+        match &read {
+            Ok(()) => self.log(LogLevel::Info, "certificates and keys were read again"),
+            Err(error) => {
+                let line =
+                    format!("{error}; the certificates and keys that were read before stay in use");
+                self.log(LogLevel::Error, &line);
+            }
+        }
+        read
+    }
+
     /// A reference to an object of this ORB: its key at our published addresses.
     pub fn create_reference(&self, type_id: &str, key: &[u8]) -> Result<Ref, SetupError> {
-        self.create_reference_with(type_id, key, &[], None)
+        self.create_reference_with(type_id, key, &[], Over::default())
     }
 
     /// Returns a reference as [`create_reference`](Self::create_reference) does, with further components in each profile
-    /// that has room for them, and profiles of `protocols` only, in their order (ServerProtocolPolicy).
+    /// that has room for them, and those addresses only that `over` lets it have.
     ///
     /// # Errors
     /// [`SetupError`]; among them that the ORB listens with none of the protocols.
@@ -37,27 +56,23 @@ impl Orb {
         type_id: &str,
         key: &[u8],
         components: &[TaggedComponent],
-        protocols: Option<ProtocolList>,
+        over: Over,
     ) -> Result<Ref, SetupError> {
         let addresses = self.published()?;
         let native = self.options().native_chars;
         let plain = Published::new(type_id, key, components, native);
-        let ior = match protocols {
-            None => plain.at(addresses),
-            Some(list) => {
-                let named = of_protocols(addresses, list, |at| at);
-                if named.is_empty() {
-                    return Err(SetupError::Setting(SettingError {
-                        setting: "-ORBListenEndpoints".to_owned(),
-                        problem: "names no endpoint of a protocol in the POA's ServerProtocolPolicy; add one, or leave the \
-                                  policy out"
-                            .to_owned(),
-                    }));
-                }
-                plain.at(&named)
-            }
-        };
-        Ok(Ref::new(self, ior))
+        if over.is_any() {
+            return Ok(Ref::new(self, plain.at(addresses)));
+        }
+        let named = over.of(addresses, |at| at);
+        if named.is_empty() {
+            let wanted = over.wanted();
+            return Err(SetupError::Setting(SettingError {
+                setting: "-ORBListenEndpoints".to_owned(),
+                problem: format!("names no endpoint of {wanted}; add one, or leave the policy out"),
+            }));
+        }
+        Ok(Ref::new(self, plain.at(&named)))
     }
 
     /// Returns whether an endpoint of the configuration is of the protocol whose profiles have this tag.
@@ -78,8 +93,8 @@ impl Orb {
     /// not know that use the first.
     ///
     /// # Errors
-    /// [`ThreadpoolError::Unknown`]; [`ThreadpoolError::BadParameter`] when no lane is wanted, or none listens with one of
-    /// `protocols`.
+    /// [`ThreadpoolError::Unknown`]; [`ThreadpoolError::BadParameter`] when no lane is wanted, or none listens as `over`
+    /// wants it.
     pub fn create_lane_reference(
         &self,
         pool: ThreadpoolId,
@@ -87,7 +102,7 @@ impl Orb {
         type_id: &str,
         key: &[u8],
         components: &[TaggedComponent],
-        protocols: Option<ProtocolList>,
+        over: Over,
     ) -> Result<Ref, ThreadpoolError> {
         let found = self.inner.server.pools.addresses(pool, wanted);
         let found = found.ok_or(ThreadpoolError::Unknown(pool))?;
@@ -98,23 +113,38 @@ impl Orb {
         }
         let native = self.options().native_chars;
         let reference = Published::new(type_id, key, components, native);
-        let ior = match protocols {
-            None => reference.at_lanes(&found.addresses, found.has_lanes),
-            Some(list) => {
-                let named = of_protocols(&found.addresses, list, |(at, _)| at);
-                if named.is_empty() {
-                    return Err(ThreadpoolError::BadParameter(
-                        "no lane of the threadpool listens with a protocol of the POA's ServerProtocolPolicy",
-                    ));
+        if over.is_any() {
+            let ior = reference.at_lanes(&found.addresses, found.has_lanes);
+            return Ok(Ref::new(self, ior));
+        }
+        let named = over.of(&found.addresses, |(at, _)| at);
+        if named.is_empty() {
+            return Err(ThreadpoolError::BadParameter(match over.secure_only {
+                true => {
+                    "no lane of the threadpool listens with a protocol that protects what it carries (secure_only)"
                 }
-                reference.at_lanes(&named, found.has_lanes)
-            }
-        };
+                false => {
+                    "no lane of the threadpool listens with a protocol of the POA's ServerProtocolPolicy"
+                }
+            }));
+        }
+        let ior = reference.at_lanes(&named, found.has_lanes);
         Ok(Ref::new(self, ior))
     }
 
-    /// How connections are set up that a threadpool, or the ORB's own threads, accept from now on
-    /// (ServerProtocolPolicy). For the object adapter; the first call for each decides.
+    /// Returns whether an endpoint of the configuration is of a protocol that protects what it carries.
+    pub fn listens_securely(&self) -> bool {
+        let is_secure = |endpoint: &Endpoint| {
+            let protocol = self.options().protocols.named(&endpoint.protocol);
+            protocol.is_some_and(|protocol| protocol.transport().is_secure())
+        };
+        self.options()
+            .endpoints()
+            .is_ok_and(|endpoints| endpoints.iter().any(is_secure))
+    }
+
+    /// Sets how connections are set up that a threadpool, or the ORB's own threads, accept from now
+    /// on (ServerProtocolPolicy). For the object adapter; the first call for each decides.
     pub fn set_server_protocols(&self, pool: Option<ThreadpoolId>, protocols: ProtocolList) {
         match pool {
             Some(pool) => self.inner.server.pools.set_protocols(pool, protocols),
@@ -163,15 +193,42 @@ impl Orb {
     }
 }
 
-/// Returns those of `addresses` whose protocols are in a list, in the order of the list.
-fn of_protocols<A: Clone>(
-    addresses: &[A],
-    list: ProtocolList,
-    at: impl Fn(&A) -> &PublishedAddress,
-) -> Vec<A> {
-    let of = |tag: u32| {
-        let is_it = |address: &&A| at(address).protocol.profile().tag() == tag;
-        addresses.iter().filter(is_it).cloned().collect::<Vec<A>>()
-    };
-    list.iter().flat_map(|one| of(one.protocol_type)).collect()
+/// Protocols over which references to an object lead to it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Over {
+    /// Protocols, in this order (ServerProtocolPolicy); `None`: all with which the ORB listens.
+    pub protocols: Option<ProtocolList>,
+    /// Whether only those of them are used that protect what they carry.
+    pub secure_only: bool,
+}
+
+impl Over {
+    fn is_any(&self) -> bool {
+        self.protocols.is_none() && !self.secure_only
+    }
+
+    /// Returns those of `addresses` that references may have, in their order.
+    fn of<A: Clone>(&self, addresses: &[A], at: impl Fn(&A) -> &PublishedAddress) -> Vec<A> {
+        let is_open =
+            |address: &&A| !self.secure_only || at(address).protocol.transport().is_secure();
+        let open = addresses.iter().filter(is_open);
+        let Some(list) = self.protocols else {
+            return open.cloned().collect();
+        };
+        let of = |tag: u32| {
+            let is_it = |address: &&A| at(address).protocol.profile().tag() == tag;
+            open.clone().filter(is_it).cloned().collect::<Vec<A>>()
+        };
+        list.iter().flat_map(|one| of(one.protocol_type)).collect()
+    }
+
+    /// Returns what they are, for people.
+    fn wanted(&self) -> &'static str {
+        match self.secure_only {
+            true => {
+                "a protocol that protects what it carries, such as iiops, which the POA's secure_only wants"
+            }
+            false => "a protocol in the POA's ServerProtocolPolicy",
+        }
+    }
 }

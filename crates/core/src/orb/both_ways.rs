@@ -14,12 +14,13 @@
 //! it, our own addresses cannot be named, and whoever accepts offers should say by
 //! access rules from whom. Addresses of sockets and memory of this host travel in a
 //! context of OxORB's own, since BI_DIR_IIOP has hosts and ports only; the transport
-//! verifies that they are the client's.
+//! verifies that they are the client's. Over TLS a host and port stand for an address
+//! of TLS, too, if the client's certificate names the host.
 
 use std::sync::{Arc, Weak};
 
 use oxorb_object::{IiopEndpoint, MAX_LISTEN_ADDRESSES, ServiceContexts, SystemException};
-use oxorb_transport::{Address, Link, PeerId, tcp};
+use oxorb_transport::{Address, Link, PeerId};
 
 use super::{Inner, Orb};
 use crate::client::{BothEnds, Multiplexed, Peer};
@@ -108,7 +109,7 @@ impl Orb {
             );
         }
         let points = points.iter();
-        let points = points.map(|point| Ok(vec![tcp::address(&point.host, point.port)]));
+        let points = points.flat_map(|point| self.verified_points(point, &*link));
         let others = others.iter();
         let others = others.map(|address| self.verified_offer(address, link.identity()));
         let (mut taken, mut refused) = (Vec::new(), Vec::new());
@@ -118,12 +119,37 @@ impl Orb {
                 Err(why) => refused.push(why),
             }
         }
-        let detail = || match taken.is_empty() {
-            true => format!("for none of its addresses: {}", refused.join("; ")),
-            false => format!("for {}", taken.join(", ")),
+        let detail = || match (taken.is_empty(), refused.is_empty()) {
+            (true, _) => format!("for none of its addresses: {}", refused.join("; ")),
+            (_, true) => format!("for {}", taken.join(", ")),
+            _ => format!("for {}; not for {}", taken.join(", "), refused.join("; ")),
         };
         self.shared()
             .note(Incident::BidirectionalAccepted, || link.peer(), detail);
+    }
+
+    /// Returns the addresses at a host and port that a client names to be called back over its connection. What is meant
+    /// for a connection that nobody reads on the way goes over no other.
+    fn verified_points<'o>(
+        &'o self,
+        point: &'o IiopEndpoint,
+        link: &'o dyn Link,
+    ) -> impl Iterator<Item = Result<Vec<Address>, String>> + 'o {
+        let protocols = self.options().protocols.iter();
+        let transports = protocols
+            .filter(|protocol| protocol.messaging().is_none())
+            .map(|protocol| protocol.transport())
+            .filter(|transport| link.is_protected() || !transport.is_secure());
+        transports.filter_map(|transport| {
+            let verified = transport.verify_point(&point.host, point.port, link);
+            let named = |why| format!("{}:{}: {why}", point.host, point.port);
+            Some(
+                verified
+                    .transpose()?
+                    .map(|address| vec![address])
+                    .map_err(named),
+            )
+        })
     }
 
     /// Reads an address that a client names to be called back over its connection; returns all that lead there.
@@ -135,8 +161,8 @@ impl Orb {
         verified.map_err(|why| format!("{}: {why}", address.for_people()))
     }
 
-    /// Has calls to the addresses of one place go over the connection of `calls`, unless they are our own or another
-    /// client's. Returns the place, for people.
+    /// Sends calls to the addresses of one place over the connection of `calls`, unless they are
+    /// this ORB's own or another client's. Returns the place, for people.
     fn lead_to(&self, calls: &Arc<dyn Calls>, offered: &[Address]) -> Result<String, String> {
         let mut place = String::new();
         // Before any of them leads there.
@@ -213,11 +239,11 @@ impl BothEnds for Inner {
         let (mut points, mut others) = (Vec::new(), Vec::new());
         let addresses = self.server.published.get()?.iter();
         for at in addresses.filter(|at| at.protocol.messaging().is_none()) {
-            match tcp::host_and_port(&at.address) {
-                Some((host, port)) => points.push(IiopEndpoint {
-                    host: host.to_owned(),
-                    port,
-                }),
+            let transport = at.protocol.transport();
+            match transport.listen_point(&at.address) {
+                // Servers would not take it: see `verified_points`.
+                Some(_) if transport.is_secure() && !to.is_protected() => {}
+                Some((host, port)) => points.push(IiopEndpoint { host, port }),
                 None if here => others.push(at.address.to_string()),
                 None => {}
             }

@@ -6,6 +6,7 @@ use oxorb_giop::{Frame, Inbox};
 use oxorb_object::ServiceContexts;
 
 use super::{Inner, Orb};
+use crate::budget::Described;
 use crate::options::PoolThread;
 use crate::scheduler::Scheduled;
 use crate::server::{
@@ -59,6 +60,12 @@ impl Host for Orb {
 
     fn consider_offer(&self, caller: &mut Caller<'_>, key: &[u8], contexts: &ServiceContexts<'_>) {
         Orb::consider_offer(self, caller, key, contexts);
+    }
+
+    fn describe(&self, key: &[u8], look: &mut dyn FnMut(Described<'_>)) {
+        if let Some(adapter) = self.adapter() {
+            adapter.describe(key, look);
+        }
     }
 
     fn scheduled(&self, key: &[u8]) -> Option<Scheduled> {

@@ -1,4 +1,4 @@
-//! How an ORB works and ends, and what it waits for then.
+//! Life of an ORB: how it works and ends, and what it waits for then.
 
 use std::time::{Duration, Instant};
 
@@ -13,10 +13,10 @@ use crate::sync::atomic::Ordering;
 use crate::within::{self, within_request};
 use crate::{raise, server};
 
-/// How long an orderly end waits for requests that are running.
+/// Longest time that an orderly end waits for requests that are running.
 const LAST_REQUESTS: Duration = Duration::from_secs(30);
 
-/// How long an orderly end waits until buffered oneways are sent, over all servers.
+/// Longest time that an orderly end waits until buffered oneways are sent, over all servers.
 const LAST_ONEWAYS: Duration = Duration::from_secs(5);
 
 impl Orb {
@@ -54,8 +54,8 @@ impl Orb {
         }
     }
 
-    /// Has the main thread do something, when it comes to it; at the end of the
-    /// ORB it is dropped undone.
+    /// Runs a job in the main thread, when that comes to it; at the end of the ORB the job is
+    /// dropped undone.
     ///
     /// # Errors
     /// [`Busy`] when `most` wait already, or the ORB ends.
@@ -141,13 +141,16 @@ impl Orb {
             adapter.close();
         }
         self.inner.client.end(clock::now() + LAST_ONEWAYS);
+        if let Some(budgets) = &self.inner.shared.budgets {
+            budgets.end();
+        }
         if !self.inner.finished.swap(true, Ordering::SeqCst) {
             self.inner.interceptors.destroy();
         }
     }
 
-    /// Until no call from this process to an object of it is running and all that is to be answered later is, or
-    /// `until`.
+    /// Waits until no call from this process to an object of it is running and all that is to be
+    /// answered later is, or `until`.
     fn await_served(&self, until: Instant) {
         let inner = &self.inner;
         let mut ended = inner.ended.lock().expect(UNPOISONED);
@@ -220,7 +223,7 @@ impl Drop for Unanswered {
 }
 
 impl Inner {
-    /// Whoever ends the ORB may wait for that.
+    /// Wakes the thread that ends the ORB, which may wait for the last request.
     fn last_ended(&self) {
         if self.shared.is_closed() {
             // With the lock, or the notice might come before the wait.

@@ -1,7 +1,9 @@
 //! The ORB itself: what belongs to it. Where it is reached is in `addresses.rs`, how it works and ends in `life.rs`.
 
 mod addresses;
+mod admission;
 mod both_ways;
+mod budgets;
 mod exit_hooks;
 mod hosting;
 mod life;
@@ -41,6 +43,7 @@ use crate::sync::{
 use crate::threads::Threads;
 use crate::{Adapter, Ref};
 
+pub use addresses::Over;
 use exit_hooks::ExitHooks;
 pub(crate) use life::Unanswered;
 
@@ -104,7 +107,7 @@ impl Orb {
         Orb::with_interceptors(options, Interceptors::default())
     }
 
-    /// As [`new`](Orb::new), with interceptors that stay until the ORB ends.
+    /// Makes an ORB like [`new`](Orb::new), with interceptors that stay until the ORB ends.
     pub fn with_interceptors(options: Options, interceptors: Interceptors) -> Orb {
         crate::failure::explain_exceptions();
         if options.time_probes {
@@ -130,6 +133,9 @@ impl Orb {
                 main: MainThread::default(),
             }),
         };
+        if let Some(rules) = orb.options().access_rules.clone() {
+            orb.log(LogLevel::Info, &rules.to_string());
+        }
         for line in &ignored {
             orb.log(LogLevel::Warn, line);
         }
@@ -199,7 +205,7 @@ impl Orb {
         &self.inner.server
     }
 
-    /// Who finds servants. The first call decides.
+    /// Sets the adapter, which finds servants. The first call decides.
     pub fn set_adapter(&self, adapter: Arc<dyn Adapter>) {
         let _ = self.inner.adapter.set(adapter);
     }
@@ -236,17 +242,17 @@ impl Orb {
         &self.inner.shared.values
     }
 
-    /// From now on connections to servers are offered for requests to objects
-    /// here, as with `offer_bidirectional`; only objects whose POA allows it can
-    /// be called so. For the adapter, when the first such POA is created.
-    /// Connections that are open keep to one way.
+    /// Offers connections to servers for requests to objects here from now on, as with
+    /// `offer_bidirectional`; only objects whose POA allows it can be called so. For the adapter,
+    /// when the first such POA is created. Connections that are open keep to one way.
     pub fn offer_bidirectional(&self) {
         self.inner.client.offer_bidirectional();
     }
 
-    /// From now on payloads are lent wherever the transport can, as some requests are refused when they were copied
-    /// ([`LargePayloads::InPlaceOnly`](crate::policy::LargePayloads::InPlaceOnly)). For the adapter, when the first such POA is
-    /// created.
+    /// Lends payloads wherever the transport can from now on, as some requests are refused when
+    /// they were copied
+    /// ([`LargePayloads::InPlaceOnly`](crate::policy::LargePayloads::InPlaceOnly)). For the
+    /// adapter, when the first such POA is created.
     pub fn always_borrow_payloads(&self) {
         self.inner.shared.note_in_place_only();
     }
@@ -255,7 +261,7 @@ impl Orb {
         self.inner.client.offers_bidirectional()
     }
 
-    /// How priorities become those of threads.
+    /// Returns the way in which priorities become those of threads.
     #[inline]
     pub(crate) fn scheduling(&self) -> &Scheduling {
         &self.inner.shared.scheduling

@@ -14,8 +14,8 @@ impl Orb {
         rt::thread_priority()
     }
 
-    /// The same, and if it was given none, the one that its native priority stands for
-    /// (RT-CORBA 1.2, 5.10.1); that costs two system calls.
+    /// Returns the priority of the calling thread, and if it was given none, the one that its
+    /// native priority stands for (RT-CORBA 1.2, 5.10.1); that costs two system calls.
     ///
     /// # Errors
     /// DATA_CONVERSION, OMG minor 2: the mapping has none for it.

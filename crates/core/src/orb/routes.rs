@@ -26,7 +26,7 @@ impl Orb {
         let shared = self.shared();
         use ClientConnections::{Cached, Private};
         matches!(shared.options.client_connections, Private | Cached)
-            && self.interceptors().client.is_empty()
+            && !self.interceptors().see_calls()
             && shared.policies.are_usual()
     }
 }

@@ -3,21 +3,24 @@
 use crate::{CallsBetween, Measurement, Orb, Scheduled, Servant};
 
 impl Orb {
-    /// What the run-time scheduler's table says of the operations of a servant; `None` where it says nothing, or there is no
-    /// table. For the object adapter, when an object is activated: takes time in proportion to the table, and allocates.
+    /// Returns the rows of the run-time scheduler's table for the operations of a servant; `None`
+    /// where it has none, or there is no table. For the object adapter, when an object is
+    /// activated: takes time in proportion to the table, and allocates.
     pub fn scheduled(&self, servant: &dyn Servant) -> Option<Scheduled> {
         self.enforcer()?
             .interface(servant.repository_id(), |id| servant.is_a(id))
     }
 
-    /// What the requests of every operation of the table took so far, in its order; `None` where nothing is
-    /// [measured](crate::RunTimeScheduler::measure). Allocates; requests go on meanwhile.
+    /// Returns the times that the requests of every operation of the table took so far, in its
+    /// order; `None` where nothing is [measured](crate::RunTimeScheduler::measure). Allocates;
+    /// requests go on meanwhile.
     pub fn measurements(&self) -> Option<Vec<Measurement>> {
         self.enforcer()?.measurements()
     }
 
-    /// Which operation of the table called which, as far as both are in it and the caller runs in this process; empty where
-    /// nothing is measured. Allocates, and takes a lock that measured calls take, too.
+    /// Returns which operation of the table called which, as far as both are in it and the caller
+    /// runs in this process; empty where nothing is measured. Allocates, and takes a lock that
+    /// measured calls take, too.
     pub fn calls_between(&self) -> Vec<CallsBetween> {
         let calls = self.enforcer().map(|enforcer| enforcer.calls_between());
         calls.unwrap_or_default()

@@ -1,9 +1,13 @@
 //! The threadpools of an ORB, and which of them serves here.
 
+use std::sync::{Arc, Weak};
+
+use crate::main_thread::TakesJobs;
 use crate::own_address::LaneOf;
 use crate::server;
 use crate::{
-    CurrentLane, Orb, SetupError, Threadpool, ThreadpoolError, ThreadpoolId, ThreadpoolLanes,
+    CallbackThreads, CurrentLane, Orb, SetupError, Threadpool, ThreadpoolError, ThreadpoolId,
+    ThreadpoolLanes,
 };
 
 impl Orb {
@@ -87,6 +91,16 @@ impl Orb {
     #[inline]
     pub(crate) fn serving_lane(&self) -> Option<LaneOf> {
         server::serving_lane(self.scheduling().number())
+    }
+
+    /// Returns the lane whose thread the caller is, where handlers of its calls run there.
+    pub(crate) fn jobs_of_lane(&self) -> Option<Weak<dyn TakesJobs>> {
+        if self.options().callback_threads != CallbackThreads::Lane {
+            return None;
+        }
+        let lane = self.pools().of_lane(self.serving_lane()?)?;
+        let lane: Arc<dyn TakesJobs> = lane;
+        Some(Arc::downgrade(&lane))
     }
 
     /// Returns the threadpool of this ORB of which the calling thread is one. For the object adapter.

@@ -1,4 +1,4 @@
-//! What an operator sees of an ORB: log lines, incidents, connections, threads.
+//! Views of an ORB for an operator: log lines, incidents, connections, threads.
 
 use std::io;
 
@@ -27,7 +27,7 @@ impl Orb {
         self.watch().log.write(level, line);
     }
 
-    /// What happened to the connections of this ORB's server side so far.
+    /// Returns counts of what happened to the connections of this ORB's server side so far.
     ///
     /// ```
     /// use oxorb_core::{Incident, Options, Orb};
@@ -58,7 +58,7 @@ impl Orb {
         self.watch().observe(Box::new(observer))
     }
 
-    /// As `note()`, but only the first time.
+    /// Notes an incident like `note()`, but only the first time.
     #[doc(hidden)]
     #[cold]
     pub fn note_once(

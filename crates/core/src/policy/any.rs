@@ -1,4 +1,4 @@
-//! What all policies have in common.
+//! Common part of all policies.
 
 use std::fmt;
 
@@ -8,13 +8,13 @@ use super::*;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PolicyType(pub u32);
 
-/// One kind of client policy, as a type.
+/// Kind of client policy, as a type.
 ///
 /// Values convert to and from [`AnyPolicy`], which lists and untyped code use.
 pub trait Policy: Copy + fmt::Debug + PartialEq + Into<AnyPolicy> + Send + Sync + 'static {
-    /// Its number in the specification, or in the range of the ORB that has it.
+    /// Number in the specification, or in the range of the ORB that has the policy.
     const TYPE: PolicyType;
-    /// Its name in the specification.
+    /// Name in the specification.
     const NAME: &'static str;
 
     /// The policy, if it is one of this kind.
@@ -92,12 +92,13 @@ policies! {
     QueueLimit 0x4f58_0008 "OxORB::QueueLimitPolicy";
     Bandwidth 0x4f58_0009 "OxORB::BandwidthPolicy";
     LargePayloads 0x4f58_000a "OxORB::LargePayloadsPolicy";
+    SecureOnly 0x4f58_000b "OxORB::SecureOnlyPolicy";
     BufferingConstraint 0x5441_0001 "TAO::BufferingConstraintPolicy";
     ConnectionTimeout 0x5441_0008 "TAO::ConnectionTimeoutPolicy";
 }
 
 impl PolicyType {
-    /// Its name in the specification, if this ORB's clients know it.
+    /// Returns the name in the specification, if this ORB's clients know the kind.
     pub fn name(self) -> Option<&'static str> {
         Self::KNOWN
             .iter()

@@ -3,7 +3,8 @@
 
 use std::str::FromStr;
 
-/// What becomes of a call where the protocols of [`ClientProtocol`](super::ClientProtocol) do not lead to the object.
+/// Treatment of a call where the protocols of [`ClientProtocol`](super::ClientProtocol) do not lead
+/// to the object.
 ///
 /// OxORB's own, type 0x4f580005. Default: `Refuse`, as RT-CORBA has it. Says nothing about calls without
 /// [`ClientProtocol`](super::ClientProtocol), and nothing about a list that the server published.
@@ -57,6 +58,14 @@ pub struct QueueLimit(pub usize);
 /// apart from those of other calls. Protocols without pacing ignore it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Bandwidth(pub Option<u32>);
+
+/// Whether calls take only protocols that protect what they carry, as TLS does.
+///
+/// OxORB's own, type 0x4f58000b. Default: the option SecureOnly, which is `no`; where that is `yes`, no policy takes it back.
+/// A call to an object without such an address is INV_POLICY, `NOT_PROTECTED`, and nothing is sent. An object of this
+/// process is called: nothing leaves it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct SecureOnly(pub bool);
 
 /// Whether large octet sequences cross from process to process without a copy, where they share memory: parameters that the IDL
 /// marks `@in_place`.

@@ -26,7 +26,7 @@ use super::{Effective, InvalidPolicies, PolicySet, PolicyType, SetOverrideType};
 #[derive(Debug)]
 pub enum PolicyCurrent {}
 
-/// While it lives, the policies it was made with hold for this thread. Dropping it undoes just that, in whatever order
+/// Scope of policies that hold for this thread. Dropping it undoes just that, in whatever order
 /// scopes end.
 #[derive(Debug)]
 #[must_use = "the policies hold as long as this lives"]
@@ -43,7 +43,7 @@ struct Layer {
     policies: PolicySet,
 }
 
-/// What `set_policy_overrides` changes lies below all scopes.
+/// Layer that `set_policy_overrides` changes, below all scopes.
 const LOWEST: u64 = 0;
 
 thread_local! {

@@ -10,7 +10,7 @@ use super::time::utc_of;
 use super::*;
 use crate::Options;
 
-/// What holds for one call. Small and `Copy`: resolving allocates nothing.
+/// Policies that hold for a call. Small and `Copy`: resolving allocates nothing.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Effective {
     /// None of the rarer policies is set: most calls ask no further.
@@ -39,7 +39,7 @@ pub(crate) struct Effective {
     /// Octets of oneways that wait for a server.
     pub(crate) queue: usize,
     pub(crate) payloads: LargePayloads,
-    /// What it is worth, as the server is told.
+    /// Worth of the call, as the server is told.
     pub(crate) qos: Option<Qos>,
     /// Something is set that addresses and connections depend on.
     pub(crate) real_time: bool,
@@ -59,6 +59,9 @@ pub(crate) struct RealTimePolicies {
     pub(crate) bandwidth: Option<NonZeroU32>,
     /// Octets for each direction.
     pub(crate) preallocated: u32,
+    /// Whether only protocols are used that protect what they carry. Of an ORB's option, references
+    /// have no others.
+    pub(crate) secure: bool,
 }
 
 impl RealTimePolicies {
@@ -68,7 +71,7 @@ impl RealTimePolicies {
     }
 }
 
-/// Those of one call: the ORB's own, or with what was overridden.
+/// Policies of a call: the ORB's own, or with what was overridden.
 #[expect(
     clippy::large_enum_variant,
     reason = "lives on the stack of one call, which shall not allocate"
@@ -91,7 +94,7 @@ impl Deref for Resolved<'_> {
 }
 
 impl Effective {
-    /// Those of an ORB without overrides.
+    /// Returns the policies of an ORB without overrides.
     pub(crate) fn of(options: &Options) -> Effective {
         // A name that is no protocol's is an error when the ORB is built.
         let protocols = options.preferred_protocols().ok().flatten();
@@ -121,6 +124,7 @@ impl Effective {
             realtime: RealTimePolicies {
                 protocols,
                 optional: protocols.is_some(),
+                secure: options.secure_only,
                 ..RealTimePolicies::default()
             },
         }
@@ -162,6 +166,7 @@ impl Effective {
                 AnyPolicy::Bandwidth(rate) => {
                     self.realtime.bandwidth = rate.0.and_then(NonZeroU32::new);
                 }
+                AnyPolicy::SecureOnly(only) => self.realtime.secure = only.0,
                 AnyPolicy::RequestQos(qos) => self.qos = Some(qos.0),
                 AnyPolicy::PrivateConnection(_) => self.realtime.private = true,
                 AnyPolicy::PriorityBandedConnection(list) => self.realtime.bands = Some(list.0),
@@ -206,7 +211,7 @@ impl Effective {
         absolute.iter().any(Option::is_some)
     }
 
-    /// As a policy, for who asks for it; `None` when nothing of that kind is in force.
+    /// Returns the effective value as a policy; `None` when nothing of that kind is in force.
     pub(crate) fn find(&self, kind: PolicyType) -> Option<AnyPolicy> {
         use super::time::system_time;
         Some(match kind {
@@ -234,6 +239,7 @@ impl Effective {
             QueueLimit::TYPE => QueueLimit(self.queue).into(),
             LargePayloads::TYPE => self.payloads.into(),
             Bandwidth::TYPE => Bandwidth(Some(self.realtime.bandwidth?.get())).into(),
+            SecureOnly::TYPE => SecureOnly(self.realtime.secure).into(),
             PrivateConnection::TYPE if self.realtime.private => PrivateConnection.into(),
             PriorityBandedConnection::TYPE => PriorityBandedConnection(self.realtime.bands?).into(),
             _ => return None,

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-/// How long a two-way call may take, connecting and retries included; then TIMEOUT.
+/// Longest time that a two-way call may take, connecting and retries included; then TIMEOUT.
 ///
 /// Messaging::RelativeRoundtripTimeoutPolicy, type 32 (`relative_expiry`, here to the nanosecond). Default: the option
 /// RoundTripTimeout, 60 s. When overridden, what is left of it travels with the request (see
@@ -12,18 +12,18 @@ use std::time::{Duration, SystemTime};
 pub struct RelativeRoundtripTimeout(pub Duration);
 
 impl RelativeRoundtripTimeout {
-    /// No limit.
+    /// Absence of a limit.
     pub const NEVER: Self = Self(Duration::MAX);
 }
 
-/// How long it may take until the server begins to serve a request; then TIMEOUT, and the server drops it.
+/// Longest time until the server begins to serve a request; then TIMEOUT, and the server drops it.
 ///
 /// Messaging::RelativeRequestTimeoutPolicy, type 31. Default: no limit of its own. Bounds connecting and sending here,
 /// and travels with the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RelativeRequestTimeout(pub Duration);
 
-/// How long a reply may take, counted from when the request was sent; then TIMEOUT.
+/// Longest time that a reply may take, counted from when the request was sent; then TIMEOUT.
 ///
 /// OxORB's own, type 0x4f580001 (Messaging has end times only). Default: no limit of its own. Does not travel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,19 +55,20 @@ pub struct ReplyStartTime(pub SystemTime);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReplyEndTime(pub SystemTime);
 
-/// How long connecting to a server may take, name resolution included.
+/// Longest time that connecting to a server may take, name resolution included.
 ///
 /// TAO::ConnectionTimeoutPolicy, type 0x54410008. Default: the option ConnectTimeout, 5 s.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConnectionTimeout(pub Duration);
 
-/// What a `oneway` waits for.
+/// Event that a `oneway` waits for.
 ///
 /// Messaging::SyncScopePolicy, type 24. Default: `WithTransport`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum SyncScope {
-    /// Nothing: the request is copied into a bounded buffer, and a thread of the ORB sends it (SYNC_NONE). What becomes
-    /// of it is not reported; [`Ref::buffered`](crate::Ref::buffered) counts. See [`BufferingConstraint`].
+    /// Waits for no event: the request is copied into a bounded buffer, and a thread of the ORB
+    /// sends it (SYNC_NONE). Its fate is not reported; [`Ref::buffered`](crate::Ref::buffered)
+    /// counts. See [`BufferingConstraint`].
     None,
     /// The transport has taken the request (SYNC_WITH_TRANSPORT).
     #[default]
@@ -79,18 +80,19 @@ pub enum SyncScope {
     WithTarget,
 }
 
-/// When buffered oneways ([`SyncScope::None`]) are sent: as soon as one of the constraints is met.
+/// Condition on which buffered oneways ([`SyncScope::None`]) are sent: as soon as one of the
+/// constraints is met.
 ///
 /// TAO::BufferingConstraintPolicy, type 0x54410001: BUFFER_TIMEOUT, BUFFER_MESSAGE_COUNT, BUFFER_MESSAGE_BYTES. Default:
 /// [`FLUSH`](Self::FLUSH). Whatever it says, the buffer of a server is sent when it is half full (option
 /// BufferedOneways), at [`Ref::flush`](crate::Ref::flush), and when the ORB ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BufferingConstraint {
-    /// So long after the first was buffered.
+    /// Time after the first was buffered.
     pub time: Option<Duration>,
-    /// So many are waiting.
+    /// Number of oneways that wait.
     pub count: Option<u32>,
-    /// So many octets are waiting.
+    /// Number of octets that wait.
     pub octets: Option<usize>,
 }
 
@@ -120,8 +122,8 @@ pub enum RebindMode {
     NoReconnect,
 }
 
-/// How often a call that certainly did not run is made again after TRANSIENT or COMM_FAILURE, COMPLETED_NO, and how
-/// long it waits before.
+/// Number of times that a call which certainly did not run is made again after TRANSIENT or
+/// COMM_FAILURE, COMPLETED_NO, and the wait before.
 ///
 /// OxORB's own, type 0x4f580002. Default: [`NONE`](Self::NONE), which is what omniORB and TAO do: the caller learns at
 /// once. (JacORB repeats ten times, 500 ms apart.) Never repeated whatever this says: what may have run. Always repeated
@@ -130,7 +132,7 @@ pub enum RebindMode {
 /// asynchronous calls see `docs/asynchronous.md`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retry {
-    /// How often, after the first time.
+    /// Number of repetitions, after the first time.
     pub times: u32,
     /// The wait before the first repetition; each further one is twice as long.
     pub delay: Duration,
@@ -139,14 +141,14 @@ pub struct Retry {
 }
 
 impl Retry {
-    /// Not at all.
+    /// Absence of repetitions.
     pub const NONE: Self = Self {
         times: 0,
         delay: Duration::ZERO,
         max_delay: Duration::ZERO,
     };
 
-    /// So often: 20 ms before the first repetition, then 40, 80, up to 1 s.
+    /// Repeats so often: 20 ms before the first repetition, then 40, 80, up to 1 s.
     pub const fn times(times: u32) -> Self {
         Self {
             times,
@@ -156,19 +158,20 @@ impl Retry {
     }
 }
 
-/// When the server is asked where an object is (LocateRequest) before a request is sent to it.
+/// Condition on which the server is asked where an object is (LocateRequest) before a request is
+/// sent to it.
 ///
 /// OxORB's own, type 0x4f580003. Default: `Never`: a forward costs the request being sent again, which is cheaper
 /// unless the request is large. Asked once for each address of a reference, over a connection that no other call uses
 /// then; so not where calls go over one that carries requests both ways (bidirectional GIOP).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LocateFirst {
-    /// Not, except by [`Ref::validate_connection`](crate::Ref::validate_connection).
+    /// Asks never, except by [`Ref::validate_connection`](crate::Ref::validate_connection).
     #[default]
     Never,
-    /// Before the first request.
+    /// Asks before the first request.
     Always,
-    /// Before the first request longer than so many octets.
+    /// Asks before the first request longer than so many octets.
     Above(usize),
 }
 

@@ -31,7 +31,7 @@ use crate::lock::Mutex;
 /// ```
 pub struct PolicyManager<'o>(&'o OrbPolicies);
 
-/// What an ORB knows about its policies.
+/// Policies of an ORB.
 pub(crate) struct OrbPolicies {
     /// Unique in this process: what threads know their policies by.
     pub(crate) id: u64,
@@ -39,7 +39,7 @@ pub(crate) struct OrbPolicies {
     /// Whether `level` says something else than `base`.
     overridden: AtomicBool,
     level: ArcSwap<Level>,
-    /// One change at a time.
+    /// Lock that admits one change at a time.
     changing: Mutex<()>,
 }
 
@@ -131,7 +131,8 @@ impl OrbPolicies {
         (!changed).then_some(&self.base)
     }
 
-    /// What holds for a call of this thread through a reference without policies of its own.
+    /// Resolves the policies of a call of this thread through a reference without policies of its
+    /// own.
     #[inline]
     pub(crate) fn resolve(&self) -> Resolved<'_> {
         if !self.overridden.load(Ordering::Acquire) && !current::any() {
@@ -140,7 +141,7 @@ impl OrbPolicies {
         Resolved::Own(self.overridden())
     }
 
-    /// The same, as a value that more can be put over.
+    /// Returns the policies of such a call, as a value that more can be put over.
     #[cold]
     pub(crate) fn overridden(&self) -> Effective {
         let mut effective = self.level.load().effective;

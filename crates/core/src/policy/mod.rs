@@ -1,5 +1,5 @@
 //! Policies: what a caller wants of a call, at the level of ORB, thread, object or one call (CORBA 3.3 part 1, 8.9,
-//! and Messaging, chapter 17; A15.1).
+//! and Messaging, chapter 17).
 //!
 //! | Level | Set by | Holds for |
 //! |---|---|---|
@@ -32,6 +32,7 @@ pub(crate) mod time;
 pub use any::{AnyPolicy, Policy, PolicyType};
 pub use connections::{
     Bandwidth, BufferPreallocation, FragmentSize, LargePayloads, ProtocolFallback, QueueLimit,
+    SecureOnly,
 };
 pub use current::{PolicyCurrent, PolicyScope};
 pub(crate) use effective::{Effective, RealTimePolicies, Resolved};

@@ -24,7 +24,7 @@ pub(crate) struct Published {
 }
 
 impl Published {
-    /// Those of a profile. What is unknown or unreadable promises nothing.
+    /// Returns the policies of a profile. What is unknown or unreadable promises nothing.
     pub(crate) fn of(profile: &Profile) -> Published {
         let mut published = Published::default();
         let component = profile.component(tag::POLICIES);

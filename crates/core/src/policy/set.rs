@@ -10,12 +10,12 @@ use crate::options::MIN_FRAGMENT;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct PolicySet(Vec<AnyPolicy>);
 
-/// What happens to the policies that were set before (`CORBA::SetOverrideType`).
+/// Treatment of the policies that were set before (`CORBA::SetOverrideType`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SetOverrideType {
-    /// They are dropped (SET_OVERRIDE).
+    /// Drops them (SET_OVERRIDE).
     Set,
-    /// They stay, except those of the same kinds (ADD_OVERRIDE).
+    /// Keeps them, except those of the same kinds (ADD_OVERRIDE).
     #[default]
     Add,
 }
@@ -23,19 +23,19 @@ pub enum SetOverrideType {
 /// Policies that contradict each other or the rules (`CORBA::InvalidPolicies`).
 #[derive(Clone, PartialEq, Eq)]
 pub struct InvalidPolicies {
-    /// Where they are in the list that was given.
+    /// Indices of these policies in the list that was given.
     pub indices: Vec<u16>,
     /// Why the first of them is one.
     pub why: &'static str,
 }
 
 impl PolicySet {
-    /// No policy.
+    /// Returns an empty set.
     pub const fn new() -> Self {
         PolicySet(Vec::new())
     }
 
-    /// With `policy` instead of another of its kind.
+    /// Returns the set with `policy` instead of another of its kind.
     #[must_use]
     pub fn with(mut self, policy: impl Into<AnyPolicy>) -> Self {
         self.add(policy.into());
@@ -61,7 +61,8 @@ impl PolicySet {
         &self.0
     }
 
-    /// Those of the given kinds; all if none is given, as `get_policy_overrides` wants it.
+    /// Returns the policies of the given kinds; all if none is given, as `get_policy_overrides`
+    /// wants it.
     #[must_use]
     pub fn of_types(&self, types: &[PolicyType]) -> PolicySet {
         let wanted =
@@ -69,7 +70,7 @@ impl PolicySet {
         PolicySet(self.0.iter().filter(wanted).copied().collect())
     }
 
-    /// What `set_policy_overrides` makes of this set.
+    /// Returns the set that `set_policy_overrides` makes of this one.
     ///
     /// # Errors
     /// [`InvalidPolicies`]: a kind that occurs twice in `policies`; what contradicts itself; an earliest time after the
@@ -128,7 +129,7 @@ impl PolicySet {
     }
 }
 
-/// What is wrong with a policy by itself.
+/// Returns the mistake in a policy by itself.
 fn fault(policy: &AnyPolicy) -> Option<&'static str> {
     match policy {
         AnyPolicy::RequestPriority(range) if range.min > range.max => {

@@ -34,7 +34,7 @@ pub(crate) fn units(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos() / 100).unwrap_or(u64::MAX)
 }
 
-/// So many units of 100 ns.
+/// Converts units of 100 ns.
 pub(crate) fn duration(units: u64) -> Duration {
     const PER_SECOND: u64 = 10_000_000;
     Duration::new(units / PER_SECOND, (units % PER_SECOND) as u32 * 100)

@@ -23,7 +23,7 @@ use oxorb_transport::{Facts, Transport};
 
 pub use self::iiop::Iiop;
 pub use self::placed::Placed;
-pub use self::profile::{Located, Profile, ProfileKind};
+pub use self::profile::{Located, Profile, ProfileKind, Within};
 pub use self::table::Protocols;
 pub(crate) use self::url::Found;
 
@@ -60,9 +60,7 @@ impl Protocol {
     ) -> Result<Protocol, Mismatch> {
         let name = name.into();
         let problem = match is_name(&name) {
-            false => Some(Cow::Borrowed(
-                "its name has other characters than a-z, 0-9, '-', '+' and '.'",
-            )),
+            false => Some(Cow::Borrowed(NOT_A_NAME)),
             true => unmet(messaging, transport.facts()),
         };
         if let Some(problem) = problem {
@@ -72,6 +70,29 @@ impl Protocol {
             name,
             profile: Arc::new(profile),
             messaging,
+            transport,
+        })
+    }
+
+    /// Joins GIOP with a transport that may lose messages, and delivers each of the others whole, once, and by itself: a
+    /// write is one message. Calls know by [`Facts::reliable`](oxorb_transport::Facts) that an answer may never come.
+    ///
+    /// # Errors
+    /// [`Mismatch`] when the name is none.
+    pub fn over_datagrams(
+        name: impl Into<Cow<'static, str>>,
+        profile: impl ProfileKind + 'static,
+        transport: Arc<dyn Transport>,
+    ) -> Result<Protocol, Mismatch> {
+        let name = name.into();
+        if !is_name(&name) {
+            let problem = Cow::Borrowed(NOT_A_NAME);
+            return Err(Mismatch { name, problem });
+        }
+        Ok(Protocol {
+            name,
+            profile: Arc::new(profile),
+            messaging: None,
             transport,
         })
     }
@@ -132,6 +153,8 @@ impl fmt::Debug for Protocol {
         )
     }
 }
+
+const NOT_A_NAME: &str = "its name has other characters than a-z, 0-9, '-', '+' and '.'";
 
 fn is_name(name: &str) -> bool {
     let part = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-+.".contains(c);

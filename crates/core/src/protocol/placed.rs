@@ -13,7 +13,7 @@ pub struct Placed {
     tag: u32,
     word: &'static str,
     scheme: Scheme,
-    /// What ends an address in a `corbaloc:` URL.
+    /// Characters that end an address in a `corbaloc:` URL.
     ends: &'static [char],
 }
 

@@ -1,4 +1,4 @@
-//! How references tell of a protocol.
+//! Protocols in references.
 
 use std::fmt;
 
@@ -32,6 +32,12 @@ pub trait ProfileKind: Send + Sync + fmt::Debug {
         false
     }
 
+    /// Reports whether its profiles name groups of objects: requests carry the profile in place of a key, they never stay
+    /// within the process, and nobody answers.
+    fn names_group(&self) -> bool {
+        false
+    }
+
     /// Reads the first address of a `corbaloc:` URL, from behind `WORD:`. The rest of it begins with
     /// `,` before another address, or with the character that separates the key (`/`, for UIOP `|`).
     ///
@@ -52,6 +58,25 @@ pub trait ProfileKind: Send + Sync + fmt::Debug {
         Vec::new()
     }
 
+    /// Further words before the addresses of its `corbaloc:` URLs.
+    fn other_urls(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Returns the components by which an IIOP profile of the same reference tells of all of `addresses`, of the first
+    /// connections as of any other client. The reference then has no profile of this kind besides. `None`: it has one.
+    fn within_iiop(&self, addresses: &[Address]) -> Option<Vec<TaggedComponent>> {
+        let _ = addresses;
+        None
+    }
+
+    /// Returns the addresses of which an IIOP profile tells in this way. Calls prefer them to the addresses of that profile,
+    /// where the transport is [ready](oxorb_transport::Transport::ready).
+    fn found_within(&self, profile: &TaggedProfile) -> Within {
+        let _ = profile;
+        Within::default()
+    }
+
     /// Reports whether the address of a lane in a profile of this kind is one of this host, which calls prefer to the lanes of
     /// other profiles: no component of theirs tells of lanes.
     fn is_near(&self, address: &Address) -> bool {
@@ -68,6 +93,15 @@ pub trait ProfileKind: Send + Sync + fmt::Debug {
         let _ = profile;
         None
     }
+}
+
+/// Addresses that an IIOP profile tells of by its components.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Within {
+    /// Each with the priority of the lane behind it, or -1.
+    pub addresses: Vec<(Address, i16)>,
+    /// Whether the server refuses requests that come to the profile's own addresses.
+    pub required: bool,
 }
 
 /// An address out of a URL.

@@ -82,7 +82,12 @@ impl Protocols {
 
     /// Returns the protocol that `corbaloc:` calls by a word, compared without case.
     pub fn located(&self, word: &str) -> Option<&Arc<Protocol>> {
-        let is_it = |protocol: &&Arc<Protocol>| protocol.profile().url().eq_ignore_ascii_case(word);
+        let is_it = |protocol: &&Arc<Protocol>| {
+            let profile = protocol.profile();
+            let others = profile.other_urls().iter().copied();
+            let mut words = others.chain([profile.url()]);
+            words.any(|known| known.eq_ignore_ascii_case(word))
+        };
         self.iter().find(is_it)
     }
 

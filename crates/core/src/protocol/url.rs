@@ -6,7 +6,7 @@ use super::{Located, Profile, Protocols};
 
 /// The object that a URL names.
 pub(crate) enum Found {
-    /// By its address.
+    /// An object by its address.
     Object(Ior),
     /// A naming context, and the name in it.
     Name(Ior, String),
@@ -81,21 +81,31 @@ impl Protocols {
             let Ok(profile) = protocol.profile().read(tagged) else {
                 continue;
             };
+            if protocol.profile().names_group() {
+                let print = |address| protocol.profile().print(profile.version, address);
+                addresses.extend(profile.addresses.iter().map(print));
+                continue;
+            }
             if *key.get_or_insert_with(|| profile.key.clone()) == profile.key {
                 let version = profile.version.min(Version::V1_2);
+                for other in self.iter() {
+                    let within = other.profile().found_within(tagged).addresses.into_iter();
+                    addresses.extend(within.map(|(at, _)| other.profile().print(version, &at)));
+                }
                 let print = |address| protocol.profile().print(version, address);
                 addresses.extend(profile.addresses.iter().map(print));
             }
         }
-        let slash = if addresses.last()?.ends_with('|') {
-            ""
-        } else {
-            "/"
+        let last = addresses.last()?;
+        let Some(key) = key else {
+            // Groups take the place of keys.
+            return Some(format!("corbaloc:{}", addresses.join(",")));
         };
+        let slash = if last.ends_with('|') { "" } else { "/" };
         // Escapes are those of every other URL.
         let key = Corbaloc {
             location: corbaloc::Location::InitialReference,
-            key: key?,
+            key,
         };
         let key = key.to_string();
         let key = key.strip_prefix("corbaloc:rir:/")?;

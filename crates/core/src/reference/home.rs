@@ -12,7 +12,7 @@ const MAX_MOVES: usize = 16;
 /// IOR of a reference, its route, and the IOR that replaced it for good (LOCATION_FORWARD_PERM).
 pub(super) struct Home {
     pub(super) ior: Ior,
-    /// Parsed at the first call (A2.10).
+    /// Parsed at the first call.
     pub(super) route: OnceLock<Result<Arc<Route>, SystemException>>,
     moved: OnceLock<Box<Home>>,
 }

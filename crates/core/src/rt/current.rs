@@ -13,31 +13,34 @@ use super::scheduling::{Applied, Scheduling};
 use crate::Incident;
 use crate::incident::Watch;
 
-/// What is known of a thread.
+/// Schedule and priority of a thread, as far as they are known.
 #[derive(Clone, Copy, Default)]
 struct Now {
-    /// Its CORBA priority, once it was given one.
+    /// CORBA priority of the thread, once it was given one.
     priority: Option<Priority>,
     /// The priority by which it is scheduled, where that is another one.
     scheduled_as: Option<Priority>,
-    /// Of the ORB that gave it: another one may schedule differently.
+    /// Number of the ORB that gave the priority: another one may schedule differently.
     by: u32,
-    /// How the kernel schedules it, once that was asked or changed. Whoever changes it past us is not seen.
+    /// Schedule of the thread in the kernel, once that was asked or changed. Changes that pass by
+    /// the ORB are not seen.
     schedule: Option<Schedule>,
-    /// Who decides that.
+    /// Authority over the schedule.
     decided: Decided,
 }
 
-/// Who decides how the kernel schedules a thread.
+/// Authority that decides how the kernel schedules a thread.
 #[derive(Clone, Copy, Default)]
 enum Decided {
     /// The ORB that gives it priorities.
     #[default]
     Orb,
-    /// Its lane, which has a scheduling class of its own.
+    /// Lane of the thread, which has a scheduling class of its own.
     Lane(Class),
-    /// Its reservation, which a priority would end.
+    /// Reservation of the thread, which a priority would end.
     Reservation,
+    /// Budget that the thread's work is beyond, for as long as that lasts.
+    Lowered,
 }
 
 impl Now {
@@ -69,6 +72,61 @@ pub(crate) fn declare(number: u32, priority: Priority) {
         decided: Decided::Orb,
     });
 }
+
+/// Finds out how the kernel schedules the calling thread, if that is not known: for [`restore_demoted`].
+pub(crate) fn know_schedule() {
+    let mut now = NOW.get();
+    if now.schedule.is_none() {
+        now.schedule = schedule::current().ok();
+        NOW.set(now);
+    }
+}
+
+/// Schedules the calling thread, which another one has demoted, as it should be. False: the kernel refuses.
+pub(crate) fn restore_demoted() -> bool {
+    let now = NOW.get();
+    now.schedule
+        .is_none_or(|schedule| schedule::set_current(schedule).is_ok())
+}
+
+/// Schedules the calling thread as `change` does until the guard goes, whatever priority it is given meanwhile. `None`: it
+/// was not changed, or has processor time of its own.
+pub(crate) fn lower<E>(change: impl FnOnce() -> Result<(), E>) -> Result<Option<Lowered>, E> {
+    know_schedule();
+    let before = NOW.get();
+    if matches!(before.decided, Decided::Reservation | Decided::Lowered) {
+        return Ok(None);
+    }
+    change()?;
+    NOW.set(Now {
+        decided: Decided::Lowered,
+        ..before
+    });
+    Ok(Some(Lowered(before, PhantomData)))
+}
+
+/// A thread is less urgent than it should be while this lives: from [`lower`]. For that thread alone.
+#[must_use = "it ends with it"]
+pub(crate) struct Lowered(Now, PhantomData<*const ()>);
+
+impl fmt::Debug for Lowered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Lowered").finish_non_exhaustive()
+    }
+}
+
+impl Drop for Lowered {
+    fn drop(&mut self) {
+        let mut restored = self.0;
+        if let Some(schedule) = restored.schedule
+            && schedule::set_current(schedule).is_err()
+        {
+            restored.schedule = schedule::current().ok();
+        }
+        NOW.set(restored);
+    }
+}
+
 /// Priorities of threads as one ORB gives them, and where it tells that the kernel refuses.
 pub(crate) struct Priorities<'o> {
     pub(crate) scheduling: &'o Scheduling,
@@ -156,7 +214,7 @@ impl Priorities<'_> {
         let applied = match now.decided {
             Decided::Orb => scheduling.apply(native, now.schedule)?,
             Decided::Lane(class) => scheduling.apply_class(class, native, now.schedule)?,
-            Decided::Reservation => Applied::Untouched,
+            Decided::Reservation | Decided::Lowered => Applied::Untouched,
         };
         let schedule = match applied {
             Applied::Yes(schedule) => Some(schedule),

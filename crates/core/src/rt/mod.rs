@@ -15,7 +15,9 @@ mod pool;
 mod scheduling;
 
 pub use current::Raised;
-pub(crate) use current::{Priorities, declare, thread_priority};
+pub(crate) use current::{
+    Lowered, Priorities, declare, know_schedule, lower, restore_demoted, thread_priority,
+};
 pub(crate) use mutex::NamedMutexes;
 pub use mutex::{MutexNotFound, RtMutex, RtMutexGuard};
 pub use options::{LaneEndpoints, LaneNumber, LaneScheduling, MappingChoice, RealTime};

@@ -11,7 +11,7 @@ use oxorb_sys::mutex::{self, LockError};
 use crate::lock::Mutex;
 use crate::raise;
 
-/// What [`RtMutex::lock`] gives: the value, until this is dropped. For the thread that took it alone.
+/// Guard of [`RtMutex::lock`]: the value, until it is dropped. For the thread that took it alone.
 pub use oxorb_sys::mutex::Guard as RtMutexGuard;
 
 /// A value that one thread at a time may use. The thread that has it runs at least as urgently as the most urgent one
@@ -22,7 +22,7 @@ pub use oxorb_sys::mutex::Guard as RtMutexGuard;
 /// it is.
 ///
 /// **Real-time cost.** One atomic operation while nobody else wants it, else one system call on each side. Never
-/// allocates. (A18.3)
+/// allocates.
 ///
 /// ```
 /// use std::time::Duration;
@@ -91,7 +91,7 @@ impl<T: ?Sized> fmt::Debug for RtMutex<T> {
     }
 }
 
-/// There is no mutex of that name (`RTCORBA::RTORB::MutexNotFound`).
+/// Error of a name that no mutex has (`RTCORBA::RTORB::MutexNotFound`).
 #[derive(Clone, PartialEq, Eq)]
 pub struct MutexNotFound(pub String);
 

@@ -1,4 +1,4 @@
-//! What of real time can be configured.
+//! Options of real time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use oxorb_transport::Endpoint;
 
 use crate::protocol::Protocols;
 
-use crate::RunTimeScheduler;
+use crate::{AdmissionPlan, Budget, BudgetOf, OverrunHooks, RunTimeScheduler};
 
 /// The real-time part of [`Options`](crate::Options): how CORBA priorities reach the scheduler.
 ///
@@ -27,17 +27,17 @@ pub struct RealTime {
     /// [`Class::Other`], the default, priorities travel and choose lanes and connections, but reach no schedule: the ORB's
     /// threads run in SCHED_OTHER whoever starts them, and those of the application stay as they are.
     pub class: Class,
-    /// Which native priority stands for a CORBA priority.
+    /// Mapping of CORBA priorities to native ones.
     pub mapping: MappingChoice,
     /// Changes priorities of requests on their way into and out of servants; `None`: they stay.
     pub transform: Option<Arc<dyn PriorityTransform>>,
-    /// Where lanes of threadpools listen; those not named take ports that the system chooses.
+    /// Endpoints of lanes of threadpools; those not named take ports that the system chooses.
     pub lane_endpoints: Vec<LaneEndpoints>,
     /// The only processor of a lane's threads, where its threadpool does not say.
     pub lane_cpus: Vec<LaneNumber>,
     /// The DSCP of a lane's packets, 0 to 63, where its threadpool does not say.
     pub lane_dscps: Vec<LaneNumber>,
-    /// How long a dynamic thread of a lane waits in vain before it ends; `None`: for ever.
+    /// Longest time that a dynamic thread of a lane waits in vain before it ends; `None`: for ever.
     pub dynamic_idle: Option<Duration>,
     /// Most octets of requests that wait in each lane whose threadpool sets no limit of its own. Default 64 MiB.
     pub max_buffered_octets: usize,
@@ -46,9 +46,20 @@ pub struct RealTime {
     pub lock_memory: bool,
     /// Priorities and queues of operations that were analysed; `None`: as the policies of POAs and callers say.
     pub scheduler: Option<Arc<RunTimeScheduler>>,
+    /// Budgets of operations, objects, POAs and clients. `None`: no limits, and
+    /// [`Orb::set_budget`](crate::Orb::set_budget) cannot change that.
+    pub budgets: Option<Vec<(BudgetOf, Budget)>>,
+    /// Whether and how operations, objects, POAs and clients are admitted while the ORB runs. With it there are
+    /// [`budgets`](Self::budgets). `None`: nobody is, and nobody is refused.
+    pub admission: Option<AdmissionPlan>,
+    /// Time between two looks at running requests with budgets of processor time. Default 1 ms, at
+    /// least 50 us.
+    pub budget_quantum: Duration,
+    /// Called when a request uses more processor time than its [budget](Budget::longest) allows one.
+    pub overrun_hooks: OverrunHooks,
 }
 
-/// Where lanes listen.
+/// Endpoints of lanes.
 #[derive(Debug, Clone)]
 pub struct LaneEndpoints {
     /// The threadpool, from 1; `None`: all.
@@ -103,7 +114,7 @@ impl LaneNumber {
         })
     }
 
-    /// That of a lane; the first that names it decides.
+    /// Returns the number of a lane; the first entry that names the lane decides.
     pub(crate) fn of(all: &[LaneNumber], pool: u32, lane: u32) -> Option<u16> {
         let named = |each: &&LaneNumber| matches((each.pool, each.lane), pool, lane);
         all.iter().find(named).map(|each| each.number)
@@ -140,28 +151,32 @@ impl Default for RealTime {
             max_buffered_octets: 64 << 20,
             lock_memory: false,
             scheduler: None,
+            budgets: None,
+            admission: None,
+            budget_quantum: Duration::from_millis(1),
+            overrun_hooks: OverrunHooks::default(),
         }
     }
 }
 
-/// Which [`PriorityMapping`] an ORB has.
+/// Choice of an ORB's [`PriorityMapping`].
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub enum MappingChoice {
-    /// The same number; those that the class does not have are refused. TAO's default.
+    /// Maps to the same number; those that the class does not have are refused. TAO's default.
     Direct,
     /// All CORBA priorities spread over all native ones of the class.
     #[default]
     Linear,
-    /// From the lowest native priority of the class upwards, one by one.
+    /// Maps from the lowest native priority of the class upwards, one by one.
     Continuous,
     /// The application's own.
     User(Arc<dyn PriorityMapping>),
 }
 
 impl RealTime {
-    /// The mapping, for the priorities of the class.
-    pub(super) fn mapping(&self) -> Arc<dyn PriorityMapping> {
+    /// Returns the mapping, for the priorities of the class. Allocates.
+    pub fn mapping(&self) -> Arc<dyn PriorityMapping> {
         let range = self.range();
         match &self.mapping {
             MappingChoice::Direct => Arc::new(Mapping::Direct),
@@ -178,15 +193,16 @@ impl RealTime {
     }
 }
 
-/// How the kernel schedules the threads of a lane. Without the privilege, they keep the schedule that they have, which is
-/// told once ([`Incident::NoRealTimePriority`](crate::Incident::NoRealTimePriority)).
+/// Schedule of the threads of a lane. Without the privilege, they keep the schedule that they have,
+/// which is told once ([`Incident::NoRealTimePriority`](crate::Incident::NoRealTimePriority)).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LaneScheduling {
-    /// In the class that the option SchedPolicy names.
+    /// Class that the option SchedPolicy names.
     #[default]
     AsOrb,
-    /// In a class of its own. With SCHED_FIFO and SCHED_RR, its priority is the native one of the lane's priority, so the
-    /// ORB has to be of one of these, too; SCHED_OTHER and SCHED_IDLE have none, for work that has to wait for all else.
+    /// Class of the lane's own. With SCHED_FIFO and SCHED_RR, its priority is the native one of the
+    /// lane's priority, so the ORB has to be of one of these, too; SCHED_OTHER and SCHED_IDLE have
+    /// none, for work that has to wait for all else.
     Class(Class),
     /// Each thread has so much processor time of its own (SCHED_DEADLINE), and the lane's priority travels and chooses,
     /// but does not reach the kernel. A pool with more than the kernel gives away is not created, and the error names

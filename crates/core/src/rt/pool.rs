@@ -4,25 +4,26 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ThreadpoolId(pub u32);
 
-/// Which thread serves a request that comes to a lane (CHECKLIST A5).
+/// Thread that serves a request which comes to a lane.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Serving {
-    /// The one that has read it: one thread is a reactor (A5.6), several are leader and followers (A5.4). No hand-over,
+    /// The one that has read it: one thread is a reactor, several are leader and followers. No hand-over,
     /// no lock, no allocation.
     #[default]
     Reader,
-    /// One of the lane's threads, which take requests from a bounded queue; one further thread reads (A5.3). Requests
-    /// of one connection run side by side. How long the queue is and in which order requests leave it says
-    /// [`Threadpool::buffering`](crate::Threadpool::buffering); one that finds no place is answered TRANSIENT, minor `REQUESTS_BUFFERED`. A request
-    /// costs a hand-over to another thread (a futex call on each side while the queue is empty), a few allocations and
-    /// about ten short locks.
+    /// A thread of the lane's, which take requests from a bounded queue; one further thread reads.
+    /// Requests of one connection run side by side. How long the queue is and in which order
+    /// requests leave it says [`Threadpool::buffering`](crate::Threadpool::buffering); one that
+    /// finds no place is answered TRANSIENT, minor `REQUESTS_BUFFERED`. A request costs a hand-over
+    /// to another thread (a futex call on each side while the queue is empty), a few allocations
+    /// and about ten short locks.
     Queue,
-    /// A thread that is started for it, at most `static_threads` at a time; one further thread reads (A5.6). One more
+    /// A thread that is started for it, at most `static_threads` at a time; one further thread reads. One more
     /// is answered TRANSIENT, minor `NO_THREAD`. A request costs what a thread does, some tens of microseconds, and
     /// more when it is given a priority, a processor or touched memory.
     ThreadPerRequest,
-    /// That of its connection, which is started at the lane's priority when the connection comes (A5.6). As many as
-    /// there are connections, whatever `static_threads` says.
+    /// The thread of the connection, which is started at the lane's priority when the connection
+    /// comes. As many as there are connections, whatever `static_threads` says.
     ThreadPerConnection,
 }
 

@@ -1,4 +1,4 @@
-//! How the CORBA priorities of one ORB become those of threads.
+//! Scheduling of threads by the CORBA priorities of an ORB.
 
 use std::io;
 use std::sync::Arc;
@@ -11,9 +11,9 @@ use oxorb_sys::schedule::{self, Class, Schedule};
 use super::RealTime;
 use crate::raise;
 
-/// Of one ORB, fixed when it is made.
+/// Scheduling of an ORB, fixed when it is made.
 pub(crate) struct Scheduling {
-    /// No other ORB of the process has the same.
+    /// Number that no other ORB of the process has.
     pub(super) number: u32,
     class: Class,
     range: NativeRange,
@@ -22,7 +22,7 @@ pub(crate) struct Scheduling {
     refused_from: AtomicI32,
 }
 
-/// What became of a wish.
+/// Result of a request to change the thread's schedule.
 pub(super) enum Applied {
     /// The thread is scheduled so.
     Yes(Schedule),
@@ -96,7 +96,8 @@ impl Scheduling {
         self.corba(native).ok_or(raise::NO_NATIVE_PRIORITY)
     }
 
-    /// Has the kernel schedule the calling thread so, unless it is already (`now`) or may not be.
+    /// Changes the calling thread's schedule in the kernel, unless the thread has it already
+    /// (`now`) or may not have it.
     pub(super) fn apply(
         &self,
         native: NativePriority,
@@ -108,7 +109,7 @@ impl Scheduling {
         }
     }
 
-    /// The same in another class than the ORB's.
+    /// Changes the schedule to another class than the ORB's.
     pub(super) fn apply_class(
         &self,
         class: Class,

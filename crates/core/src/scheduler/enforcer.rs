@@ -20,12 +20,12 @@ pub(crate) struct Enforcer {
     pub(super) graph: Graph,
 }
 
-/// One operation.
+/// Row of an operation.
 #[derive(Debug)]
 pub(crate) struct Row {
-    /// Of its requests and of the threads that run them.
+    /// Priority of the operation's requests and of the threads that run them.
     pub(crate) priority: Option<Priority>,
-    /// What travels with its requests.
+    /// Quality of service that travels with the operation's requests.
     pub(crate) qos: Qos,
     /// Smaller goes first in its queue, among equals.
     pub(crate) order: u32,

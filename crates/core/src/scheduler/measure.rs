@@ -1,4 +1,4 @@
-//! What requests took, held against what was declared (A11.17, A11.19).
+//! Measured times of requests, held against the declared ones.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,14 +20,15 @@ pub(crate) struct Measured {
     refused: AtomicU64,
 }
 
-/// What the requests of one operation took so far: from [`Orb::measurements`](crate::Orb::measurements).
+/// Times that the requests of an operation took so far: from
+/// [`Orb::measurements`](crate::Orb::measurements).
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Measurement {
     /// The operation, as the table calls it.
     pub operation: String,
-    /// From when a request was read (where there are dispatching modules; else from when its servant was found) until it was
-    /// answered.
+    /// Time from when a request was read (where there are dispatching modules; else from when its
+    /// servant was found) until it was answered.
     pub response: Distribution,
     /// Processor time of the thread that ran it.
     pub cpu: Distribution,
@@ -39,7 +40,8 @@ pub struct Measurement {
     pub refused: u64,
 }
 
-/// How often one operation called another: from [`Orb::calls_between`](crate::Orb::calls_between).
+/// Number of calls from an operation to another: from
+/// [`Orb::calls_between`](crate::Orb::calls_between).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CallsBetween {
@@ -49,7 +51,7 @@ pub struct CallsBetween {
     pub to: String,
     /// Whether it waited for the answer.
     pub two_way: bool,
-    /// How often.
+    /// Number of calls.
     pub calls: u64,
 }
 
@@ -91,7 +93,8 @@ impl Measured {
     }
 }
 
-/// Which operation called which, by their rows, and whether two-way. Bounded by the square of the table.
+/// Calls between operations, by their rows, and whether two-way. Bounded by the square of the
+/// table.
 #[derive(Debug, Default)]
 pub(super) struct Graph(Mutex<BTreeMap<(u16, u16, bool), u64>>);
 

@@ -1,4 +1,4 @@
-//! What was measured, as an object that other processes ask: `idl/oxorb/measurements.idl`.
+//! Object that tells other processes what was measured: `idl/oxorb/measurements.idl`.
 
 use oxorb_cdr::{Encode, Encoder, Result as CdrResult};
 use oxorb_rt::Distribution;
@@ -13,7 +13,7 @@ use crate::{Outcome, Servant, Upcall};
 pub struct Measurements;
 
 impl Measurements {
-    /// What the object is called in `corbaloc::host:port/OxorbMeasurements`.
+    /// Name of the object in `corbaloc::host:port/OxorbMeasurements`.
     pub const NAME: &'static str = "OxorbMeasurements";
 }
 

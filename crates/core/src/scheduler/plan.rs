@@ -1,4 +1,4 @@
-//! What an ORB is to enforce.
+//! Schedule that an ORB is to enforce.
 
 use oxorb_dispatch::Storage;
 use oxorb_sched::DispatchTable;
@@ -28,7 +28,7 @@ use oxorb_sched::queue::Missed;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct RunTimeScheduler {
-    /// What was analysed.
+    /// Result of the analysis.
     pub table: DispatchTable,
     /// Settings of the dispatching modules, one for each queue of the table, in which requests wait. `None`: with the defaults
     /// where a queue of the table has several operations to put in order; else there are none, and requests run in the thread
@@ -39,16 +39,16 @@ pub struct RunTimeScheduler {
     pub measure: bool,
 }
 
-/// How the dispatching modules of an ORB are made.
+/// Settings by which the dispatching modules of an ORB are made.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Modules {
     /// Most requests that wait in each; a further one is answered TRANSIENT (minor `REQUESTS_BUFFERED`). Default 64.
     pub capacity: usize,
-    /// What the queues are made of.
+    /// Data structure of the queues.
     pub storage: Storage,
-    /// What becomes of requests that cannot be in time any more; one that is dropped is answered TIMEOUT (minor
-    /// `DISPATCHED_LATE`).
+    /// Treatment of requests that cannot be in time any more; one that is dropped is answered
+    /// TIMEOUT (minor `DISPATCHED_LATE`).
     pub missed: Missed,
     /// Threads of each. Default 1.
     pub threads: usize,

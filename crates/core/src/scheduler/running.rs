@@ -1,4 +1,4 @@
-//! One request of a scheduled operation while it runs.
+//! Request of a scheduled operation while it runs.
 
 use std::fmt;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ struct Meter {
     row: u16,
     arrived: u64,
     cpu: Duration,
-    /// Of the request around this one, so far.
+    /// Processor time of the requests within the outer one, so far.
     within: u64,
 }
 

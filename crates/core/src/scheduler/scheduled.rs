@@ -9,7 +9,8 @@ use oxorb_perfect::PerfectHash;
 use super::enforcer::{Enforcer, Row};
 use super::thread;
 
-/// What the run-time scheduler's table says of the operations of one interface: from [`Orb::scheduled`](crate::Orb::scheduled).
+/// Rows of the run-time scheduler's table for the operations of an interface: from
+/// [`Orb::scheduled`](crate::Orb::scheduled).
 ///
 /// Finding an operation costs one hash and one comparison, however many there are.
 #[derive(Clone)]

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use super::Enforcer;
 
 thread_local! {
-    /// What this thread runs: the table, and the row in it.
+    /// Operation that this thread runs: the table, and the row in it.
     pub(super) static CURRENT: Cell<Option<(usize, u16)>> = const { Cell::new(None) };
-    /// When the request that this thread is about to serve was read, in nanoseconds of the monotonic clock; 0: just now.
+    /// Time at which the request was read that this thread is about to serve, in nanoseconds of the
+    /// monotonic clock; 0: just now.
     pub(super) static ARRIVED: Cell<u64> = const { Cell::new(0) };
     /// Processor time of the measured requests within the one that this thread runs.
     pub(super) static WITHIN: Cell<u64> = const { Cell::new(0) };

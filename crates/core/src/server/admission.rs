@@ -24,7 +24,7 @@ use crate::{Incident, raise};
 /// Room for the large reply of one request.
 pub(super) struct Expected {
     client: Arc<Client>,
-    /// As [`large_replies::hash`] names it.
+    /// Operation as [`large_replies::hash`] names it.
     operation: u32,
     owed: Option<Owed>,
 }
@@ -38,7 +38,7 @@ impl Expected {
 }
 
 impl Drop for Expected {
-    /// Without a large reply, the next one of the operation may be smaller, too.
+    /// Notes that there was no large reply: the next one of the operation may be smaller, too.
     fn drop(&mut self) {
         if self.owed.is_some() {
             owed::remember(&self.client, self.operation, 0);
@@ -46,7 +46,7 @@ impl Drop for Expected {
     }
 }
 
-/// What a request needs before it is run.
+/// Room that a request needs before it is run.
 enum Room {
     Found(Option<Expected>),
     /// The client has to take replies first.

@@ -15,24 +15,26 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
 use oxorb_giop::{Message, MessageType, Request};
-use oxorb_object::{Qos, SystemException, Urgency};
+use oxorb_object::{SystemException, Urgency};
 
 use super::connection::Connection;
+use super::dropping::Dropping;
 use super::home::Home;
 use super::host::{Host, Keeper};
 use super::lane::Lane;
 use super::modules::{DispatchingModules, Due};
+use super::queue::Queue;
 use super::serving_context::{ServingContext, serving};
 use super::session::{Caller, Next, is_stream};
-use super::threadpool::QueueOrder;
 use crate::Arriving;
 use crate::Serving;
+use crate::budget::Asked;
 use crate::conn::Offer;
 use crate::shared::Shared;
 use crate::sync::atomic::Ordering;
 use crate::{Incident, raise};
 
-/// What waits for a thread in a lane's queue.
+/// Work that waits for a thread in a lane's queue.
 pub(super) enum Work {
     /// A connection whose next request was read.
     Connection(Connection),
@@ -43,6 +45,7 @@ pub(super) enum Work {
 pub(super) struct Detached {
     orb: Arc<dyn Keeper>,
     connection: Connection,
+    pub(super) dropping: Dropping,
     served: bool,
 }
 
@@ -64,10 +67,16 @@ pub(super) fn assign(
     {
         return refuse(orb.shared(), connection, exception);
     }
-    let picked = matches!(assigned, Assigned::Lane { picked: true, .. });
+    let (picked, dropping) = match assigned {
+        Assigned::Lane {
+            picked, dropping, ..
+        } => (picked, dropping),
+        Assigned::Module(..) => (false, Dropping::default()),
+    };
     let detached = Detached {
         orb: orb.keeper(),
         connection: connection.detach(orb.options(), picked),
+        dropping,
         served: false,
     };
     match assigned {
@@ -82,7 +91,7 @@ pub(super) fn assign(
     Next::Message
 }
 
-/// Who is to serve a request.
+/// Threads that are to serve a request.
 enum Assigned<'o> {
     Lane {
         lane: Arc<Lane>,
@@ -90,8 +99,9 @@ enum Assigned<'o> {
         picked: bool,
         octets: usize,
         urgency: Option<Urgency>,
+        dropping: Dropping,
     },
-    /// One of the run-time scheduler's dispatching modules.
+    /// A dispatching module of the run-time scheduler.
     Module(&'o DispatchingModules, Due),
 }
 
@@ -132,20 +142,46 @@ fn assigned<'o>(
         return Ok(Some(Assigned::Module(modules, due)));
     }
     let by_filter = picked.is_some();
-    let Some(lane) = picked.or_else(|| home.assigns().cloned()) else {
+    let demoted = match by_filter {
+        true => None,
+        false => demoted(orb, home, context, &caller, &request, key),
+    };
+    let Some(lane) = picked.or(demoted).or_else(|| home.assigns().cloned()) else {
         return Ok(None);
     };
     see_to_connection(orb, &mut caller, &request, key);
-    let urgency = match lane.plan.order {
-        QueueOrder::Arrival => None,
-        QueueOrder::Urgency => Qos::of(&request.contexts).map(|qos| qos.urgency()),
-    };
+    let urgency = lane.plan.order.place(&request.contexts);
+    let dropping = Dropping::of(&lane.plan.drops, &request);
     Ok(Some(Assigned::Lane {
         lane,
         picked: by_filter,
         octets: frame.header.total(),
         urgency,
+        dropping,
     }))
+}
+
+/// Returns the lane that serves a request because it is beyond its budget.
+fn demoted(
+    orb: &impl Host,
+    home: &Home,
+    context: &ServingContext,
+    caller: &Caller<'_>,
+    request: &Request<'_>,
+    key: &[u8],
+) -> Option<Arc<Lane>> {
+    let ledger = orb.shared().budgets.as_ref()?;
+    let lowest = home.lowest()?;
+    let asked = Asked {
+        key,
+        operation: request.operation,
+        describe: &|key, look| orb.describe(key, look),
+        lowest: false,
+        own: false,
+    };
+    let client = caller.lines.status.account(ledger, caller.link);
+    let demotes = context.desk.would_demote(ledger, client, &asked);
+    demotes.then_some(lowest)
 }
 
 /// Returns the lane that one of the application's filters picks; `None`: none of them does.
@@ -159,7 +195,8 @@ fn pick(orb: &impl Host, request: &Arriving<'_>) -> Result<Option<Arc<Lane>>, Sy
     }
 }
 
-/// What a request says of its connection must be known to those that follow, whichever is served first.
+/// Reads what a request says of its connection: the requests that follow must know it, whichever is
+/// served first.
 pub(super) fn see_to_connection(
     orb: &impl Host,
     caller: &mut Caller<'_>,
@@ -219,6 +256,7 @@ impl Connection {
         Some(Detached {
             orb: orb.keeper(),
             connection: connection.0?,
+            dropping: Dropping::default(),
             served: false,
         })
     }
@@ -239,6 +277,24 @@ impl Detached {
         connection.refuse_detached(orb.options(), exception);
     }
 
+    /// Waits for a thread, in the place that was taken for it.
+    pub(super) fn wait_in(self, queue: &Queue<Work>, octets: usize, urgency: Option<Urgency>) {
+        match self.dropping.gives_way {
+            true => queue.push_yielding(Work::Request(self), octets, urgency),
+            false => queue.push(Work::Request(self), octets, urgency),
+        }
+    }
+
+    /// Drops a oneway, for which nobody waits.
+    #[cold]
+    fn give_up(self, why: &str) {
+        let shared = self.orb.shared();
+        let peer = || self.connection.link.peer();
+        shared.note(Incident::OnewayDropped, peer, || why.to_owned());
+        // Whoever else waits for its turn to write goes on.
+        self.refuse(raise::REQUESTS_BUFFERED);
+    }
+
     /// Answers it, in the calling thread, which serves this ORB.
     pub(super) fn serve(self, orb: &impl Host, home: &Home) {
         self.serve_by(|_, connection| connection.serve_detached(orb, home));
@@ -250,6 +306,9 @@ impl Detached {
     }
 
     fn serve_by(mut self, serve: impl FnOnce(&Arc<dyn Keeper>, &mut Connection)) {
+        if self.dropping.is_over() {
+            return self.give_up("it waited for longer than oneways of its class may");
+        }
         let Detached {
             orb, connection, ..
         } = &mut self;
@@ -265,6 +324,7 @@ impl Drop for Detached {
             orb,
             connection,
             served,
+            ..
         } = self;
         if !*served {
             connection.refuse_detached(orb.options(), raise::NO_SERVING_THREAD);
@@ -288,11 +348,19 @@ impl Home {
 }
 
 impl Lane {
-    /// Whether there is a place for one more request.
-    fn make_room(&self, octets: usize) -> Result<(), SystemException> {
+    /// Takes a place for one more request, from oneways that give way where the queue is full.
+    pub(super) fn make_room(&self, octets: usize) -> Result<(), SystemException> {
         match (&self.queue, self.plan.serving) {
-            (Some(queue), _) if queue.reserve(octets) => Ok(()),
-            (Some(_), _) => Err(raise::REQUESTS_BUFFERED),
+            (Some(queue), _) => loop {
+                if queue.reserve(octets) {
+                    return Ok(());
+                }
+                // Nothing but a oneway ever gives way.
+                let Some(Work::Request(oneway)) = queue.displace(octets) else {
+                    return Err(raise::REQUESTS_BUFFERED);
+                };
+                oneway.give_up("it gave way to another request, as the queue is full");
+            },
             (None, Serving::ThreadPerRequest) => {
                 let limit = self.plan.static_threads;
                 let one_more = |threads| (threads < limit).then_some(threads + 1);
@@ -304,7 +372,7 @@ impl Lane {
         }
     }
 
-    /// Has a thread of the lane serve a request for which there [is room](Self::make_room).
+    /// Gives a request, for which there [is room](Self::make_room), to a thread of the lane.
     fn take_over(
         self: &Arc<Self>,
         orb: &impl Host,
@@ -313,7 +381,7 @@ impl Lane {
         urgency: Option<Urgency>,
     ) {
         if let Some(queue) = &self.queue {
-            queue.push(Work::Request(request), octets, urgency);
+            request.wait_in(queue, octets, urgency);
             if self.plan.serving == Serving::Reader {
                 self.wake_somebody();
             }
@@ -329,7 +397,7 @@ impl Lane {
         }
     }
 
-    /// What a thread does that takes requests from the lane's queue.
+    /// Serves requests from the lane's queue: the work of its threads.
     pub(super) fn work_queue(self: &Arc<Self>, orb: &impl Host) {
         let home = Home::Lane(Arc::clone(self));
         while let Some(queue) = &self.queue {

@@ -1,13 +1,14 @@
-//! One client's connection: octets in, answered messages out.
+//! Connections of clients: octets in, answered messages out.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use oxorb_giop::{Header, Inbox, Message, Request, Response, Wire};
-use oxorb_object::{Qos, SystemException, Urgency, Version};
+use oxorb_object::{SystemException, Urgency, Version};
 use oxorb_transport::Link;
 
 use super::assign::assign;
+use super::dropping::Dropping;
 use super::gather::Gather;
 use super::home::Home;
 use super::host::{Host, Parts};
@@ -18,6 +19,7 @@ use super::registry::Admitted;
 use super::serving_context::{self, ServingContext, UNPOISONED};
 use super::session::{Caller, Next, Session, refuse};
 use super::status::{Origin, Status};
+use super::threadpool::{DropRules, QueueOrder};
 use super::{Sink, per_connection};
 use crate::clock;
 use crate::conn::{self, Calls, Ended, Event, Receiver, Turn, Wait};
@@ -28,17 +30,17 @@ use crate::{Incident, Options};
 
 /// A connection that was accepted, and what belongs to it alone.
 pub(crate) struct Connection {
-    /// Its number in the registry.
+    /// Number of the connection in the registry.
     pub(super) id: u64,
     pub(crate) link: Arc<dyn Link>,
     pub(super) inbox: Inbox,
     pub(super) sink: Sink,
     pub(super) session: Session,
     pub(super) lines: Lines,
-    /// Of the last message; what the client certainly understands.
+    /// Version of the last message, which the client certainly understands.
     version: Version,
     pub(super) intake: Intake,
-    /// Nothing came for a while; the registry knows since when.
+    /// Whether the connection has been silent for a while; the registry knows since when.
     silent: bool,
     /// The reactor of its lane reports what comes over it.
     pub(super) armed: bool,
@@ -46,11 +48,11 @@ pub(crate) struct Connection {
     detached: bool,
     /// Why it is over, once it is.
     over: Ended,
-    /// Whose memory its buffers are.
+    /// Memory of a lane that its buffers belong to.
     memory: Option<Arc<Memory>>,
 }
 
-/// What all threads that serve a connection share.
+/// State that all threads which serve a connection share.
 #[derive(Clone)]
 pub(crate) struct Lines {
     pub(crate) status: Arc<Status>,
@@ -61,33 +63,33 @@ pub(crate) struct Lines {
     pub(crate) payloads: LargePayloads,
 }
 
-/// So many reads from one connection, then it is the others' turn, if there
-/// are any and no other worker looks after them.
+/// Number of reads from a connection before it is the turn of others, if there are any and no other
+/// worker looks after them.
 const TURN: usize = 4;
 
-/// How often a thread that must not read, or run a request, looks whether it may again.
+/// Time between two looks of a thread that must not read, or run a request, whether it may again.
 pub(super) const PAUSE: Duration = Duration::from_millis(10);
 
 /// Why [`Connection::serve`] returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Served {
-    /// Nothing more to read within the read timeout.
+    /// The connection has nothing more to read within the read timeout.
     Idle,
-    /// Not to be read for a while.
+    /// The connection is not to be read for a while.
     Throttled,
     /// The connection is at its end, in order or not.
     Ended,
-    /// Another thread has taken it over.
+    /// The connection was taken over by another thread.
     HandedOver,
 }
 
-/// What [`Connection::read_ahead`] found.
+/// Result of [`Connection::read_ahead`].
 pub(super) enum Ahead {
     /// All of the next message, or (`None`) something that is none.
     Message(Option<Header>),
-    /// Not all of it yet.
+    /// The next message is not complete yet.
     Nothing,
-    /// Not to be read for a while.
+    /// The connection is not to be read for a while.
     Throttled,
     End,
 }
@@ -142,7 +144,7 @@ impl Connection {
         Connection {
             id,
             inbox,
-            sink: Sink::to_link(Arc::clone(&link)).of(lines.status.client.clone()),
+            sink: Sink::to_link(Arc::clone(&link)).of(&lines.status),
             session,
             version: Version::V1_0,
             intake: Intake::of(lines.status.client.as_ref()),
@@ -156,7 +158,7 @@ impl Connection {
         }
     }
 
-    /// Another thread may take it over while a request runs, and it then belongs there.
+    /// Lets another thread take the connection over while a request runs; it then belongs there.
     pub(super) fn can_be_taken_over(&self, orb: &impl Host, home: &Home) {
         if orb.options().max_requests_per_connection > 1 {
             let watched = home.watched_lane(orb.shared());
@@ -172,18 +174,14 @@ impl Connection {
         }
     }
 
-    /// With buffers of a lane.
+    /// Returns the connection with buffers of a lane.
     pub(super) fn with_buffers(self, buffers: Pair) -> Connection {
         let mut intake = Intake::of(self.lines.status.client.as_ref());
         intake.planned(buffers.read.capacity());
         Connection {
             intake,
             inbox: self.inbox.reading_into(buffers.read),
-            sink: Sink::to_link_with(Arc::clone(&self.link), buffers.write).of(self
-                .lines
-                .status
-                .client
-                .clone()),
+            sink: Sink::to_link_with(Arc::clone(&self.link), buffers.write).of(&self.lines.status),
             memory: Some(buffers.memory),
             ..self
         }
@@ -259,7 +257,8 @@ impl Connection {
                 }
                 // What can be lent ends a read that had room for more.
                 let ends = drained && !(inbox.borrows().is_some() && self.link.lender().is_some());
-                let has_had_its_turn = ends || reads >= TURN;
+                // Octets that the link holds back are reported by nobody.
+                let has_had_its_turn = ends || (reads >= TURN && !self.link.pending());
                 Ok(if has_had_its_turn {
                     Wait::Not
                 } else {
@@ -423,11 +422,23 @@ impl Connection {
         })
     }
 
-    /// How urgent the request is that was read ahead, if it says so.
-    pub(super) fn next_urgency(&mut self) -> Option<Urgency> {
-        let frame = self.inbox.peek_frame()?;
-        let request = Request::parse(&frame).ok()?;
-        Some(Qos::of(&request.contexts)?.urgency())
+    /// Returns the place among those that wait of the request that was read ahead, and whether it may be dropped there.
+    pub(super) fn next_place(
+        &mut self,
+        order: QueueOrder,
+        drops: &DropRules,
+    ) -> (Option<Urgency>, Dropping) {
+        if order == QueueOrder::Arrival && drops.is_empty() {
+            return (None, Dropping::default());
+        }
+        let frame = self.inbox.peek_frame();
+        match frame.as_ref().and_then(|frame| Request::parse(frame).ok()) {
+            None => (None, Dropping::default()),
+            Some(request) => (
+                order.place(&request.contexts),
+                Dropping::of(drops, &request),
+            ),
+        }
     }
 
     fn look_ahead(&mut self, orb: &impl Parts) -> Result<Ahead, Ended> {
@@ -508,7 +519,7 @@ impl Connection {
         idle
     }
 
-    /// How long to wait for the next octets before looking after time-outs.
+    /// Returns how long to wait for the next octets before looking after time-outs.
     pub(crate) fn tick(&self, usual: Duration) -> Duration {
         match self.lines.status.calls() {
             Some(calls) if calls.is_awaited() => conn::TICK.min(usual),
@@ -527,6 +538,7 @@ impl Connection {
     pub(super) fn pause(&self) {
         match self.link.poll_fd() {
             _ if self.intake.throttled => thread::sleep(PAUSE),
+            _ if self.link.pending() => {}
             Some(own) if oxorb_sys::poll::readable(own, Some(conn::TICK)).is_ok() => {}
             _ => thread::yield_now(),
         }
@@ -562,7 +574,7 @@ impl Connection {
         }
     }
 
-    /// Nothing comes over it any more: whoever waits for that must know.
+    /// Tells everybody who waits for the connection that nothing comes over it any more.
     fn ended(&mut self) {
         if let Some(turn) = self.lines.status.turn() {
             turn.end();
@@ -574,9 +586,9 @@ impl Connection {
         }
     }
 
-    /// For the last thread that served it: closes it. A client that is left by
-    /// an ORB that ends, or by a server that wants the connection back, is told
-    /// that nothing it sent since was run.
+    /// Closes the connection, for the last thread that served it. A client that is left by an ORB
+    /// that ends, or by a server that wants the connection back, is told that nothing it sent since
+    /// was run.
     pub(crate) fn close(&mut self, orb: &(impl Parts + ?Sized)) {
         if orb.is_closing() || self.lines.status.was_told_to_end() {
             let wire = self.wire();

@@ -1,4 +1,4 @@
-//! One whole message of a client, answered.
+//! Dispatch of a client's whole message, up to its answer.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
@@ -11,8 +11,10 @@ use oxorb_object::SystemException;
 
 use super::Sink;
 use super::client::Client;
+use super::host::Host as _;
 use super::session::{Caller, Next, refuse};
 use crate::Options;
+use crate::budget::Asked;
 use crate::conn::{Kept, Offer};
 use crate::interceptor::ServerFlow;
 use crate::probe::{self, Stage};
@@ -110,6 +112,7 @@ pub(crate) fn serve_local(orb: &Orb, message: &[u8], dialect: Dialect, room: Vec
     upcall(&arrived, &mut sink, flow.as_ref(), |upcall| {
         adapt(orb, upcall)
     });
+    ServerFlow::end_of_request(flow);
     sink.into_memory()
 }
 
@@ -147,6 +150,41 @@ fn serve(
     if caller.session.opened_here && !orb.takes_both_ways(key) {
         return fail(sink, raise::NOT_BIDIRECTIONAL);
     }
+    let served = Served {
+        orb,
+        frame,
+        request,
+        key,
+        dialect,
+    };
+    match caller.context.limited.get() {
+        false => run(&served, caller, sink),
+        true => run_limited(&served, caller, sink),
+    }
+}
+
+/// A request that goes on to its servant.
+struct Served<'r> {
+    orb: &'r Orb,
+    frame: &'r Frame<'r>,
+    request: &'r Request<'r>,
+    key: &'r [u8],
+    dialect: Dialect,
+}
+
+/// Runs a request whose client may have only so many at a time, or for which somebody has a budget.
+#[cold]
+#[inline(never)]
+fn run_limited(served: &Served<'_>, caller: &Caller<'_>, sink: &mut Sink) -> Result<(), Violation> {
+    let Served {
+        orb,
+        frame,
+        request,
+        key,
+        ..
+    } = *served;
+    let fail =
+        |sink: &mut Sink, exception| refuse_request(orb.options(), frame, request, exception, sink);
     let mut counted = Counted(None);
     if caller.context.counted.get() {
         match Counted::begin(orb.shared(), caller) {
@@ -154,13 +192,44 @@ fn serve(
             None => return fail(sink, raise::TOO_MANY_REQUESTS),
         }
     }
+    let _charged;
+    if let Some(ledger) = &orb.shared().budgets {
+        let asked = Asked {
+            key,
+            operation: request.operation,
+            describe: &|key, look| orb.describe(key, look),
+            lowest: caller.context.lowest.get(),
+            own: caller.context.own.get(),
+        };
+        let client = caller.lines.status.account(ledger, caller.link);
+        match caller.context.desk.begin(ledger, client, &asked) {
+            Ok(charged) => _charged = charged,
+            Err(exception) => return fail(sink, exception),
+        }
+    }
+    let ran = run(served, caller, sink);
+    if counted.0.is_some() && sink.is_deferred() {
+        counted.moved();
+    }
+    ran
+}
+
+#[inline(always)]
+fn run(served: &Served<'_>, caller: &Caller<'_>, sink: &mut Sink) -> Result<(), Violation> {
+    let Served {
+        orb,
+        frame,
+        request,
+        key,
+        dialect,
+    } = *served;
     let read;
     let mut times = Times::NONE;
     if !request.contexts.is_empty() || request.has_terms {
         read = Times::of(frame, request)?;
         times = &read;
         if let Err(exception) = times.admit(orb.options().hold_time) {
-            return fail(sink, exception);
+            return refuse_request(orb.options(), frame, request, exception, sink);
         }
     }
     let arrived = Arrived {
@@ -175,9 +244,7 @@ fn serve(
     probe::stamp(Stage::RequestAdmitted);
     let flow = ServerFlow::of(orb.interceptors());
     upcall(&arrived, sink, flow.as_ref(), |upcall| adapt(orb, upcall));
-    if counted.0.is_some() && sink.is_deferred() {
-        counted.moved();
-    }
+    ServerFlow::end_of_request(flow);
     Ok(())
 }
 
@@ -270,7 +337,8 @@ fn locate(orb: &Orb, frame: &Frame<'_>, id: u32, key: &[u8], sink: &mut Sink) {
         Located::Forward(reference) => (LocateStatus::OBJECT_FORWARD, Some(reference.ior())),
     };
     let wire = frame.wire();
-    let mut e = sink.encoder(orb.options(), wire.dialect());
+    let options = orb.options();
+    let mut e = sink.encoder(options.byte_order, options, wire.dialect());
     let begun = wire.begin_locate_reply(&mut e, id, status);
     if let Some(ior) = forward {
         // An IOR of our own making has no text that could not be written.
@@ -280,7 +348,7 @@ fn locate(orb: &Orb, frame: &Frame<'_>, id: u32, key: &[u8], sink: &mut Sink) {
     sink.send(orb.options(), wire, &mut e, None);
 }
 
-/// One of the requests that its client may have running; `None`: it counts nowhere.
+/// Count of a request among those that its client may have running; `None`: it counts nowhere.
 struct Counted(Option<Arc<Client>>);
 
 impl Counted {
@@ -296,7 +364,7 @@ impl Counted {
         None
     }
 
-    /// It goes on counting until it is answered, which others see to.
+    /// Leaves the request counted until it is answered, which other code does.
     fn moved(mut self) {
         self.0 = None;
     }

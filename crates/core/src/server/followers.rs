@@ -23,7 +23,7 @@ pub(crate) struct Followers<C> {
 }
 
 struct State<C> {
-    /// For the next that wait.
+    /// Connections for the next threads that wait.
     connections: VecDeque<C>,
     threads: usize,
     /// Threads that wait, or are about to.
@@ -82,7 +82,7 @@ impl<C> Followers<C> {
         self.state().reserved -= 1;
     }
 
-    /// For the thread that was promised.
+    /// Gives a connection to the thread that was promised.
     pub(super) fn give(&self, connection: C) {
         let mut state = self.state();
         state.reserved -= 1;
@@ -127,7 +127,7 @@ impl<C> Followers<C> {
         self.state().idle += 1;
     }
 
-    /// They end as soon as they wait.
+    /// Ends the threads as soon as they wait.
     pub(crate) fn end(&self) {
         self.state().ended = true;
         self.came.notify_all();

@@ -3,10 +3,13 @@
 //! A thread that serves oneways as fast as they come sleeps between any two of them, and their client pays for waking it
 //! each time; a thread that is awake and reads each of them makes the client pay for the lock of the socket and for
 //! acknowledgements. So a thread whose last reads brought nothing but requests without answers, one right after the other,
-//! looks away for some microseconds before it reads again. What it then finds has to be worth the wait. A request that
-//! somebody waits for ends that at once; an isolated oneway, or one of a stream with pauses, does not begin it. After each
-//! wait that brought little the next one takes twice as many reads: a client that sends one event after the other, each when
-//! the one before has arrived, hardly ever waits.
+//! looks away for some microseconds before it reads again. What it then finds has to be worth the wait: more than reads bring
+//! without one, for as long as it took. A request that somebody waits for ends that at once; an isolated oneway, or one of a
+//! stream with pauses, does not begin it. After each wait that brought little the next one takes twice as many reads: a client
+//! that sends one event after the other to one consumer or to many, each when the one before has arrived, hardly ever waits.
+//!
+//! While it looks away it lets others run. One that computes takes the processor for as long as the system gives it, some
+//! milliseconds, and by that measure such a wait brought little.
 
 use std::time::{Duration, Instant};
 
@@ -25,7 +28,8 @@ const SOON: Duration = Duration::from_micros(50);
 /// Time for which the thread looks away: the longest that a request with an answer waits behind a stream of oneways.
 const WAIT: Duration = Duration::from_micros(50);
 
-/// Least number of oneways that one wait must bring to be followed by another one.
+/// Least number of oneways that one wait must bring, beyond what a read brings without one, to be followed by another one: for
+/// each [`WAIT`] that it took.
 const WORTH: u32 = 8;
 
 /// Sizes of the last reads of a connection.
@@ -37,9 +41,11 @@ pub(super) struct Gather {
     answered: bool,
     /// The last read brought as much as it could: there is more.
     filled: bool,
-    /// The thread looked away before the last read.
-    waited: bool,
+    /// Time for which the thread looked away before the last read, if it did.
+    waited: Option<Duration>,
     streak: u32,
+    /// Oneways that the reads of the streak brought, which nobody waited before.
+    without: u32,
     /// Waits in a row that brought little.
     wasted: u32,
     last: Option<Instant>,
@@ -79,28 +85,45 @@ impl Gather {
         let now = clock::now();
         let soon = |last: Instant| now.saturating_duration_since(last) <= SOON;
         let follows = self.filled || self.last.is_some_and(soon);
-        let wasted = self.waited && !self.filled && self.oneways < WORTH;
+        let wasted = !self.filled
+            && self
+                .waited
+                .is_some_and(|away| self.oneways < self.worth(away));
         self.wasted = match (self.waited, wasted) {
-            (true, true) => self.wasted.saturating_add(1),
-            (true, false) => 0,
-            (false, _) => self.wasted,
+            (Some(_), true) => self.wasted.saturating_add(1),
+            (Some(_), false) => 0,
+            (None, _) => self.wasted,
         };
         let wanted = STREAK << self.wasted.min((LONGEST_STREAK / STREAK).ilog2());
-        self.streak = match follows && !wasted {
-            true => wanted.min(self.streak + 1),
-            false => 0,
-        };
+        match follows && !wasted {
+            true if self.streak < wanted => {
+                self.streak += 1;
+                self.without = self.without.saturating_add(self.oneways);
+            }
+            true => {}
+            false => (self.streak, self.without) = (0, 0),
+        }
         self.oneways = 0;
         self.last = Some(now);
-        self.waited = !self.filled && self.streak >= wanted;
-        if self.waited {
+        self.waited = None;
+        if !self.filled && self.streak >= wanted {
             // The client, or who serves other connections, may have no other processor.
             while clock::since(now) < WAIT {
                 thread::yield_now();
             }
-            self.last = Some(clock::now());
+            let back = clock::now();
+            self.waited = Some(back.saturating_duration_since(now));
+            self.last = Some(back);
         }
-        self.waited
+        self.waited.is_some()
+    }
+
+    /// Returns the number of oneways from which on a wait of this length was worth it.
+    fn worth(&self, away: Duration) -> u32 {
+        let waits = away.as_nanos() / WAIT.as_nanos();
+        let waits = u32::try_from(waits).unwrap_or(u32::MAX).max(1);
+        let without = self.without / self.streak.max(1);
+        without.saturating_add(WORTH.saturating_mul(waits))
     }
 }
 
@@ -116,23 +139,64 @@ mod tests {
         gather.note()
     }
 
+    /// Says for how many times the usual the thread looked away: whoever tests may have been stopped meanwhile.
+    fn away(gather: &mut Gather, waits: u32) {
+        assert!(gather.waited.is_some());
+        gather.waited = Some(WAIT * waits);
+    }
+
+    /// Makes the thread look away, after reads that brought so many oneways each; returns the
+    /// number of reads.
+    fn wait(gather: &mut Gather, oneways: u32) -> u32 {
+        let reads = 1 + (0..).take_while(|_| !read(gather, false, oneways)).count() as u32;
+        away(gather, 1);
+        reads
+    }
+
     #[test]
     fn a_stream_of_oneways_is_gathered_until_somebody_waits_for_an_answer() {
         let mut gather = Gather::default();
-        let waited: Vec<bool> = (0..STREAK + 2)
-            .map(|_| read(&mut gather, false, WORTH))
-            .collect();
-        let (first, rest) = waited.split_at(STREAK as usize - 1);
-        assert!(
-            !first.contains(&true) && !rest.contains(&false),
-            "{waited:?}"
-        );
+        assert_eq!(wait(&mut gather, 1), STREAK);
+        for _ in 0..5 {
+            assert!(read(&mut gather, false, 1 + WORTH));
+            away(&mut gather, 1);
+        }
         assert!(!read(&mut gather, true, 1), "there is more");
         assert!(read(&mut gather, false, 1));
         gather.served(false);
         gather.served(true);
         gather.before_read();
         assert!(!read(&mut gather, false, WORTH));
+    }
+
+    /// Events to many consumers over one connection: a read brings them all, wait or not.
+    #[test]
+    fn a_wait_that_brings_what_reads_bring_anyhow_is_not_repeated() {
+        for oneways in [WORTH, 10, 100] {
+            let mut gather = Gather::default();
+            assert_eq!(wait(&mut gather, oneways), STREAK);
+            for wasted in 1..4 {
+                assert!(!read(&mut gather, false, oneways + WORTH - 1));
+                assert_eq!(wait(&mut gather, oneways), STREAK << wasted);
+            }
+        }
+    }
+
+    #[test]
+    fn a_wait_in_which_others_kept_the_processor_has_to_bring_as_much_more() {
+        for (waits, brought, wasted) in [
+            (1, 9, 0),
+            (2, 16, 1),
+            (2, 17, 0),
+            (80, 100, 1),
+            (80, 641, 0),
+        ] {
+            let mut gather = Gather::default();
+            wait(&mut gather, 1);
+            away(&mut gather, waits);
+            read(&mut gather, false, brought);
+            assert_eq!(gather.wasted, wasted, "{waits} {brought}");
+        }
     }
 
     #[test]
@@ -155,9 +219,11 @@ mod tests {
         gather.before_read();
         assert_eq!(waits(&mut gather), 0);
         // One wait that is worth it, and the next comes as soon as the first did.
-        while !read(&mut gather, false, 1) {}
-        let again = (0..STREAK).filter(|_| read(&mut gather, false, WORTH));
-        assert_eq!(again.count(), STREAK as usize);
+        wait(&mut gather, 1);
+        assert!(read(&mut gather, false, 1 + WORTH));
+        away(&mut gather, 1);
+        assert!(!read(&mut gather, false, 1));
+        assert_eq!(wait(&mut gather, 1), 2 * STREAK, "one was wasted since");
     }
 
     #[test]

@@ -1,44 +1,97 @@
-//! Connections of a lane whose reading thread runs a request.
+//! Connections of a lane whose reading thread runs a request, and jobs for the lane's threads.
 
 use std::collections::VecDeque;
 
 use crate::lock::Mutex;
+use crate::main_thread::Job;
 use crate::sync::{
     MutexGuard,
     atomic::{AtomicUsize, Ordering},
 };
 
-/// The longest handed on first.
+/// Queue for the next free thread of a lane, the longest handed on first.
 pub(super) struct HandedOn<C> {
-    connections: Mutex<VecDeque<C>>,
+    waiting: Mutex<Waiting<C>>,
     /// Number of these, for threads that do not take the lock.
     count: AtomicUsize,
+}
+
+struct Waiting<C> {
+    all: VecDeque<C>,
+    /// The lane's threads have ended.
+    closed: bool,
+}
+
+/// Work that a lane's next free thread takes.
+pub(super) enum Handed<C> {
+    /// A connection that is read on.
+    Connection(C),
+    /// A job.
+    Job(Job),
+}
+
+/// Reason why work was not queued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NotQueued {
+    /// The queue is full.
+    Full,
+    /// The lane has ended, or has no thread that takes such work.
+    Closed,
 }
 
 impl<C> Default for HandedOn<C> {
     fn default() -> Self {
         HandedOn {
-            connections: Mutex::default(),
+            waiting: Mutex::new(Waiting {
+                all: VecDeque::new(),
+                closed: false,
+            }),
             count: AtomicUsize::new(0),
         }
     }
 }
 
 impl<C> HandedOn<C> {
-    pub(super) fn push(&self, connection: C) {
-        let mut connections = self.connections();
-        connections.push_back(connection);
-        self.count.store(connections.len(), Ordering::SeqCst);
+    pub(super) fn push(&self, one: C) {
+        let mut waiting = self.lock();
+        waiting.all.push_back(one);
+        self.count.store(waiting.all.len(), Ordering::SeqCst);
+    }
+
+    /// Queues one more, if fewer than `most` wait and the queue is not [closed](Self::close).
+    pub(super) fn offer(&self, one: C, most: usize) -> Result<(), (NotQueued, C)> {
+        let mut waiting = self.lock();
+        if waiting.closed {
+            return Err((NotQueued::Closed, one));
+        }
+        if waiting.all.len() >= most {
+            return Err((NotQueued::Full, one));
+        }
+        waiting.all.push_back(one);
+        self.count.store(waiting.all.len(), Ordering::SeqCst);
+        Ok(())
     }
 
     pub(super) fn pop(&self) -> Option<C> {
         if self.is_empty() {
             return None;
         }
-        let mut connections = self.connections();
-        let first = connections.pop_front();
-        self.count.store(connections.len(), Ordering::SeqCst);
+        let mut waiting = self.lock();
+        let first = waiting.all.pop_front();
+        self.count.store(waiting.all.len(), Ordering::SeqCst);
         first
+    }
+
+    /// Refuses further [offers](Self::offer), and takes out what `ends` says of what waits.
+    pub(super) fn close(&self, ends: impl Fn(&C) -> bool) -> Vec<C> {
+        let mut waiting = self.lock();
+        waiting.closed = true;
+        let (ended, left) = std::mem::take(&mut waiting.all)
+            .into_iter()
+            .partition::<VecDeque<_>, _>(ends);
+        waiting.all = left;
+        self.count.store(waiting.all.len(), Ordering::SeqCst);
+        ended.into()
     }
 
     #[inline]
@@ -46,9 +99,31 @@ impl<C> HandedOn<C> {
         self.count.load(Ordering::SeqCst) == 0
     }
 
-    fn connections(&self) -> MutexGuard<'_, VecDeque<C>> {
-        self.connections
+    fn lock(&self) -> MutexGuard<'_, Waiting<C>> {
+        self.waiting
             .lock()
             .expect("no panic while the lock is held")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_or_closed_queue_refuses_offers_alone() {
+        let queue = HandedOn::default();
+        queue.push(1);
+        assert_eq!(queue.offer(2, 2), Ok(()));
+        assert_eq!(queue.offer(3, 2), Err((NotQueued::Full, 3)));
+        queue.push(4);
+        assert_eq!(queue.close(|one| one % 2 == 0), [2, 4]);
+        assert_eq!(queue.offer(5, 9), Err((NotQueued::Closed, 5)));
+        queue.push(6);
+        assert_eq!(
+            (queue.pop(), queue.pop(), queue.pop()),
+            (Some(1), Some(6), None)
+        );
+        assert!(queue.is_empty());
     }
 }

@@ -12,7 +12,8 @@ use crate::shared::Shared;
 /// Owner of a connection after another thread served it.
 #[derive(Clone)]
 pub(crate) enum Home {
-    /// Whoever serves it becomes its thread: one of the ORB's own, or of a lane whose connections have one each.
+    /// Thread of the connection's own: one of the ORB's, or of a lane whose connections have one
+    /// each.
     Thread(Option<Arc<Lane>>),
     /// Lane that parks the connection until one of its threads is free.
     Lane(Arc<Lane>),
@@ -32,13 +33,29 @@ impl Home {
         }
     }
 
-    /// Returns the lane whose own watching thread has its connections taken over; `None`: that of the ORB does.
-    pub(super) fn watched_lane(&self, shared: &Shared) -> Option<&Arc<Lane>> {
-        let lane = match self {
+    /// Returns its lane, where it has one.
+    fn lane(&self) -> Option<&Arc<Lane>> {
+        match self {
             Home::Thread(lane) => lane.as_ref(),
             Home::Lane(lane) => Some(lane),
-        };
-        lane.filter(|lane| lane.priority().is_some() && shared.scheduling.is_real_time())
+        }
+    }
+
+    /// Returns the lane that serves requests beyond their budgets, where that is another one and has a queue.
+    pub(super) fn lowest(&self) -> Option<Arc<Lane>> {
+        self.lane()?.lowest.get()?.upgrade()
+    }
+
+    /// Reports whether it is the lane that requests beyond their budgets go to.
+    pub(super) fn is_lowest(&self) -> bool {
+        self.lane()
+            .is_some_and(|lane| lane.is_lowest.get().is_some())
+    }
+
+    /// Returns the lane whose own watching thread has its connections taken over; `None`: that of the ORB does.
+    pub(super) fn watched_lane(&self, shared: &Shared) -> Option<&Arc<Lane>> {
+        self.lane()
+            .filter(|lane| lane.priority().is_some() && shared.scheduling.is_real_time())
     }
 
     /// Whether one more thread is there that could read a connection, which is then [handed on](Self::hand_on), or

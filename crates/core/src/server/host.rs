@@ -14,6 +14,7 @@ use super::modules::DispatchingModules;
 use super::registry::Registry;
 use super::session::{Caller, Next};
 use super::takeover::Takeover;
+use crate::budget::Described;
 use crate::options::{Options, PoolThread};
 use crate::scheduler::Scheduled;
 use crate::shared::Shared;
@@ -66,6 +67,9 @@ pub(crate) trait Host: Parts + Clone {
 
     /// Considers a client's offer of its connection, made with its request to the object of `key`.
     fn consider_offer(&self, caller: &mut Caller<'_>, key: &[u8], contexts: &ServiceContexts<'_>);
+
+    /// Shows what the object of a key is, if it is active.
+    fn describe(&self, key: &[u8], look: &mut dyn FnMut(Described<'_>));
 
     /// Returns what the run-time scheduler's table says of an object's operations.
     fn scheduled(&self, key: &[u8]) -> Option<Scheduled>;

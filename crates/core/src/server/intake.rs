@@ -24,15 +24,15 @@ const PACE: usize = 1024;
 pub(super) struct Intake {
     /// The time the client has for its next octets of a message in pieces.
     pace: Option<Pace>,
-    /// What its messages take of the client's share.
+    /// Octets of the client's share that its messages take.
     pub(super) claim: Claim,
-    /// What the memory of its inbox takes of it between messages.
+    /// Octets of the share that the memory of its inbox takes between messages.
     kept: Buffer,
-    /// Not read until other messages of the client leave room.
+    /// Whether the connection is not read until other messages of the client leave room.
     pub(super) throttled: bool,
 }
 
-/// How a message that arrives in pieces gets on.
+/// Pace of a message that arrives in pieces.
 struct Pace {
     since: Instant,
     /// Octets since then.
@@ -132,7 +132,8 @@ impl Intake {
         Ok(false)
     }
 
-    /// After a large message: its memory is kept where it fits among what the client's connections keep.
+    /// Accounts for memory after a large message: it is kept where it fits among what the client's
+    /// connections keep.
     #[cold]
     fn between_large(&mut self, options: &Options, inbox: &mut Inbox) {
         let octets = self.claim.release();

@@ -2,7 +2,7 @@
 //!
 //! A lane owns its threads, its reactor and the connections that wait there; the ORB's default pool is one, and each
 //! lane of a threadpool is another. Every thread waits at the same reactor and the kernel wakes one for each connection
-//! that has something to read: it leads, the others follow. It then reads, serves and writes (A5.9) and, instead of
+//! that has something to read: it leads, the others follow. It then reads, serves and writes and, instead of
 //! going back after each request, waits a moment on the connection itself. A request on a busy connection so costs one
 //! read and one write, like a thread of its own.
 //!
@@ -15,7 +15,7 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::io;
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use oxorb_rt::Priority;
@@ -26,7 +26,7 @@ use oxorb_transport::{Link, Properties};
 use super::assign::Work;
 use super::connection::{Connection, Served};
 use super::followers::Followers;
-use super::handed_on::HandedOn;
+use super::handed_on::{Handed, HandedOn};
 use super::home::Home;
 use super::host::{Host, Parts};
 use super::lane_memory::{Memory, MessageBuffers};
@@ -36,12 +36,14 @@ use super::reactor::{self, Armed, Reactor};
 use super::registry::Admitted;
 use super::reserve::Reserve;
 use super::takeover::Takeover;
-use super::threadpool::QueueOrder;
+use super::threadpool::{DropRules, QueueOrder};
 use crate::Concurrency;
+use crate::Incident;
 use crate::LaneScheduling;
 use crate::ReactorChoice;
 use crate::Serving;
 use crate::clock;
+use crate::confinement::Confines;
 use crate::conn::place;
 use crate::lock::Mutex;
 use crate::own_address::LaneOf;
@@ -52,50 +54,57 @@ use crate::sync::{
     attributed, thread,
 };
 
-/// How often threads look for connections that stall in mid-message, and whether they are to end.
+/// Time between two looks of threads for connections that stall in mid-message, and whether they
+/// are to end.
 pub(super) const TICK: Duration = Duration::from_millis(500);
 
-/// What a lane is to be.
+/// Plan of a lane.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Plan {
-    /// Of its threads, for tools.
+    /// Name of its threads, for tools.
     pub(crate) name: String,
     /// The threadpool it belongs to; 0: the ORB's own.
     pub(crate) pool: u32,
-    /// Its place in the threadpool, from 0.
+    /// Index in the threadpool, from 0.
     pub(crate) lane: u32,
-    /// Of its threads; `None`: as they come.
+    /// Priority of its threads; `None`: as they come.
     pub(crate) priority: Option<Priority>,
-    /// How the kernel schedules them.
+    /// Schedule of its threads in the kernel.
     pub(crate) scheduling: LaneScheduling,
-    /// Which of them serve.
+    /// Choice of the threads that serve.
     pub(crate) serving: Serving,
-    /// How they wait.
+    /// Way in which threads wait.
     pub(crate) reactor: ReactorChoice,
-    /// In which order requests leave the queue.
+    /// Order in which requests leave the queue.
     pub(crate) order: QueueOrder,
+    /// Rules by which oneways may be dropped from the queue.
+    pub(crate) drops: DropRules,
     /// Most requests and octets that wait for a thread; `None`: it has no queue.
     pub(crate) queue: Option<(usize, usize)>,
     /// Threads that are there from the start; with a thread for each request: most there are.
     pub(crate) static_threads: usize,
     /// Most further threads, made when they are needed.
     pub(crate) dynamic_threads: usize,
-    /// How long a dynamic thread waits in vain before it ends; `None`: for ever.
+    /// Longest time that a dynamic thread waits in vain before it ends; `None`: for ever.
     pub(crate) dynamic_idle: Option<Duration>,
     /// Octets of each thread's stack; `None`: as the system does.
     pub(crate) stack_size: Option<usize>,
     /// The only processor of its threads.
     pub(crate) cpu: Option<usize>,
-    /// Its threads touch their stack before they serve.
+    /// Whether its threads touch their stack before they serve.
     pub(crate) prefault: bool,
     /// Marks the packets of its connections.
     pub(crate) dscp: Option<u8>,
     /// The queue of the network device that these go to.
     pub(crate) socket_priority: Option<u8>,
-    /// How long reads of its connections look for packets in the device.
+    /// Time that reads of its connections look for packets in the device.
     pub(crate) busy_poll: Option<Duration>,
+    /// Octets that leave in a second over each of its connections, at most.
+    pub(crate) pacing: Option<u64>,
     /// Made before they come.
     pub(crate) buffers: Option<MessageBuffers>,
+    /// Octets of memory that each thread has for decoded values from its start.
+    pub(crate) value_arena: Option<usize>,
 }
 
 thread_local! {
@@ -116,33 +125,39 @@ pub(crate) struct Lane {
     pub(super) reactor: Box<dyn Reactor>,
     /// Connections that wait at the reactor; a thread takes out the one it serves.
     parked: Mutex<HashMap<u64, Connection>>,
-    /// How many those are, for threads that do not want the lock.
+    /// Number of parked connections, for threads that do not want the lock.
     parked_count: AtomicUsize,
     /// Threads that wait at the reactor, too: while there is one, others may stay.
     pub(super) waiting: AtomicUsize,
     /// Threads that were started because they were needed.
     pub(super) dynamic: AtomicUsize,
-    /// Connections whose threads go on with a request.
-    pub(super) handed_on: HandedOn<Connection>,
+    /// Connections whose threads go on with a request, and jobs.
+    pub(super) handed_on: HandedOn<Handed<Connection>>,
     /// Threads that take over connections, where each has one.
     pub(super) followers: Followers<Connection>,
-    /// Has its connections taken over, where its threads have priorities of the system.
+    /// Takeover of its connections, where its threads have priorities of the system.
     pub(super) takeover: Takeover,
-    /// What waits for a thread.
+    /// Work that waits for a thread.
     pub(super) queue: Option<Queue<Work>>,
-    /// When stalled connections are looked for next, in nanoseconds of the monotonic clock.
+    /// Time of the next look for stalled connections, in nanoseconds of the monotonic clock.
     next_look: AtomicU64,
     pub(super) reserve: Reserve,
-    /// For connections.
+    /// The lane of its threadpool that serves requests beyond their budgets, where that is another one and has a queue.
+    pub(super) lowest: OnceLock<Weak<Lane>>,
+    /// Set: it is that lane.
+    pub(super) is_lowest: OnceLock<()>,
+    /// Buffers for connections.
     pub(super) memory: Option<Arc<Memory>>,
-    /// Of its connections, for the list of threads.
+    /// Places of its connections, for the list of threads.
     places: Arc<Places>,
+    /// The system has refused busy polling, and that was told.
+    polls_in_vain: AtomicBool,
     stopping: AtomicBool,
     alive: Mutex<usize>,
     changed: Condvar,
 }
 
-/// What became of the wait at a reactor.
+/// Outcome of a wait at a reactor.
 enum Turn {
     Served,
     Nothing,
@@ -177,7 +192,7 @@ impl Lane {
     pub(super) fn new(plan: Plan, reserve: Reserve) -> io::Result<Lane> {
         let queue = |(requests, octets)| match plan.order {
             QueueOrder::Arrival => Queue::new(requests, octets),
-            QueueOrder::Urgency => Queue::new(requests, octets).with_urgency(),
+            QueueOrder::Urgency | QueueOrder::Rate => Queue::new(requests, octets).with_urgency(),
         };
         Ok(Lane {
             reactor: reactor::make(plan.reactor)?,
@@ -194,15 +209,34 @@ impl Lane {
             dynamic: AtomicUsize::new(0),
             next_look: AtomicU64::new(0),
             reserve,
+            polls_in_vain: AtomicBool::new(false),
+            lowest: OnceLock::new(),
+            is_lowest: OnceLock::new(),
             stopping: AtomicBool::new(false),
             alive: Mutex::new(0),
             changed: Condvar::new(),
         })
     }
 
-    /// Of its threads, where they have one of their own.
+    /// Returns the priority of its threads, where they have one of their own.
     pub(crate) fn priority(&self) -> Option<Priority> {
         self.plan.priority
+    }
+
+    /// Sends requests beyond their budgets to the lane with the lowest priority of a threadpool.
+    pub(super) fn find_lowest(lanes: &[Arc<Lane>]) {
+        let lowest = lanes.iter().min_by_key(|lane| lane.plan.priority);
+        let Some(lowest) = lowest.filter(|_| lanes.len() > 1) else {
+            return;
+        };
+        // Whoever is no less urgent is left to the thread that reads.
+        let less = |lane: &&Arc<Lane>| lane.plan.priority > lowest.plan.priority;
+        let _ = lowest.is_lowest.set(());
+        if lowest.queue.is_some() {
+            for lane in lanes.iter().filter(less) {
+                let _ = lane.lowest.set(Arc::downgrade(lowest));
+            }
+        }
     }
 
     /// Starts the static threads.
@@ -258,6 +292,9 @@ impl Lane {
             if lane.plan.prefault {
                 oxorb_sys::memory::prefault_stack(lane.plan.stack_size.unwrap_or(STACK) / 4);
             }
+            if let Some(octets) = lane.plan.value_arena {
+                crate::arena::prepare(octets);
+            }
             work(lane, &orb);
         })?;
         Ok(())
@@ -282,6 +319,18 @@ impl Lane {
             Some(cpu) => builder.cpu(cpu),
             None => builder,
         }
+    }
+
+    /// The calling thread keeps what is confined to the lane, if it is the only one that serves.
+    fn confine_here(&self, shared: &Shared) -> Option<Confines> {
+        if self.plan.pool == 0 || self.is_one_thread().is_err() {
+            return None;
+        }
+        let lane = LaneOf {
+            pool: self.plan.pool,
+            lane: self.plan.lane,
+        };
+        Some(Confines::begin(shared.scheduling.number(), lane))
     }
 
     /// The calling thread is one of the lane from now on.
@@ -317,20 +366,12 @@ impl Lane {
         let id = admitted.id;
         link.set_read_timeout(Some(orb.options().worker_stay))?;
         link.set_write_timeout(Some(orb.options().stall_timeout))?;
-        let place = self.places.add(place(&*link, link.local()));
+        let place = self.places.add(place(link.local()));
         orb.registry().assign(id, self.plan.pool, place);
         if self.is_stopping() {
             return Err(io::ErrorKind::NotConnected.into());
         }
-        let properties = Properties {
-            dscp: self.plan.dscp,
-            queue_priority: self.plan.socket_priority,
-            busy_poll: self.plan.busy_poll,
-            ..Properties::default()
-        };
-        if properties != Properties::default() {
-            link.apply(&properties)?;
-        }
+        self.steer(orb.shared(), &*link)?;
         let mut connection = Connection::new(
             orb.options(),
             admitted,
@@ -358,13 +399,53 @@ impl Lane {
         {
             connection.give_back_buffers();
         }
-        added
+        added?;
+        // Of what the link has taken from its descriptor, that tells nothing.
+        if link.pending()
+            && let Some(connection) = self.take(id)
+        {
+            self.give(connection);
+        }
+        Ok(())
     }
 
-    /// What a thread of the lane does until the lane or the ORB ends; a dynamic one, that `since` is for, also ends
-    /// after it has been idle for too long.
+    /// Gives a connection the properties that the lane has for its packets. Without busy polling it goes on, which is told
+    /// once for each lane.
+    fn steer(&self, shared: &Shared, link: &dyn Link) -> io::Result<()> {
+        let properties = Properties {
+            dscp: self.plan.dscp,
+            queue_priority: self.plan.socket_priority,
+            busy_poll: self.plan.busy_poll,
+            ..Properties::default()
+        };
+        if properties == Properties::default() {
+            return Ok(());
+        }
+        match link.apply(&properties) {
+            Err(error)
+                if properties.busy_poll.is_some()
+                    && error.kind() == io::ErrorKind::PermissionDenied =>
+            {
+                if !self.polls_in_vain.swap(true, Ordering::Relaxed) {
+                    let why = || {
+                        format!(
+                            "busy_poll is more than net.core.busy_read and needs CAP_NET_ADMIN ({error}); its reads wait for \
+                             the device"
+                        )
+                    };
+                    shared.note(Incident::LaneNotSteered, || self.plan.name.clone(), why);
+                }
+                Ok(())
+            }
+            other => other,
+        }
+    }
+
+    /// Serves until the lane or the ORB ends: the work of its threads. A dynamic thread, that
+    /// `since` is for, also ends after it has been idle for too long.
     pub(super) fn work(self: &Arc<Self>, orb: &impl Host, mut since: Option<Instant>) {
         let home = Home::Lane(Arc::clone(self));
+        let _confines = self.confine_here(orb.shared());
         self.comes_back();
         while !self.is_over(orb) {
             match self.turn(orb, &home) {
@@ -379,6 +460,9 @@ impl Lane {
             }
         }
         self.goes(orb);
+        if self.is_over(orb) {
+            self.end_jobs();
+        }
         if self.is_stopping() {
             // So that each that waits ends, and not only the next one.
             self.reactor.wake();
@@ -389,9 +473,12 @@ impl Lane {
         if self.lend_to_queues(orb) {
             return Ok(Turn::Served);
         }
-        if let Some(connection) = self.handed_on.pop() {
+        if let Some(handed) = self.handed_on.pop() {
             self.goes(orb);
-            self.serve_own(orb, home, connection);
+            match handed {
+                Handed::Connection(connection) => self.serve_own(orb, home, connection),
+                Handed::Job(job) => Self::run_job(job),
+            }
             self.comes_back();
             return Ok(Turn::Served);
         }
@@ -477,18 +564,18 @@ impl Lane {
         self.put(connection);
     }
 
-    /// Somebody else reads a connection until it is parked again.
+    /// Disarms a connection, which another thread reads until it is parked again.
     pub(super) fn disarm(&self, link: &Arc<dyn Link>, id: u64) {
         // Else it is reported, and taken by nobody.
         let _ = self.reactor.disarm(link, Token(id));
     }
 
-    /// That did not come about.
+    /// Re-arms the connection after a failed takeover.
     pub(super) fn rearm(&self, link: &Arc<dyn Link>, id: u64) {
         let _ = self.reactor.rearm(link, Token(id), self.arming());
     }
 
-    /// For how many reports its connections are armed.
+    /// Returns the number of reports for which its connections are armed.
     fn arming(&self) -> Armed {
         match self.polls_alone() {
             true => Armed::Always,
@@ -506,7 +593,7 @@ impl Lane {
         pollers == 1 && self.plan.dynamic_threads == 0 && self.reserve.is_empty()
     }
 
-    /// For one thread in each tick.
+    /// Reports whether it is time to look, to one thread in each tick.
     fn is_time_to_look(&self) -> bool {
         let now = clock::monotonic_nanoseconds();
         let due = self.next_look.load(Ordering::Relaxed);
@@ -581,7 +668,7 @@ impl Lane {
 
     /// A connection that the next thread reads which waits, or comes back.
     pub(super) fn give(&self, connection: Connection) {
-        self.handed_on.push(connection);
+        self.handed_on.push(Handed::Connection(connection));
         self.wake_somebody();
     }
 
@@ -655,7 +742,7 @@ impl Drop for Alive {
     }
 }
 
-/// What Rust gives threads that do not ask for more.
+/// Stack of threads that do not ask for more, as Rust gives it.
 const STACK: usize = 2 << 20;
 
 const UNPOISONED: &str = "no panic while the lock is held";

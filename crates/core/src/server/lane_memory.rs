@@ -1,4 +1,4 @@
-//! Buffers of a lane's connections, made before anybody connects (A8.2).
+//! Buffers of a lane's connections, made before anybody connects.
 //!
 //! A connection takes two when it comes, one to read into and one to answer from, and gives them back when it goes: the
 //! lane's lock for them is not on the way of requests. Whoever comes when all are given away has buffers of its own, as in
@@ -15,18 +15,18 @@ use crate::sync::MutexGuard;
 /// Buffers that a lane of a threadpool has from the start ([`Threadpool::message_buffers`](crate::Threadpool)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MessageBuffers {
-    /// For so many connections, two buffers each.
+    /// Number of connections, two buffers each.
     pub connections: usize,
     /// The size of each: messages up to this length are read, and replies written, without an allocation, from the first
     /// one on. At most the option KeptCapacity.
     pub octets: usize,
 }
 
-/// What a lane holds for its connections.
+/// Memory that a lane holds for its connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LaneMemory {
-    /// What it was given.
+    /// Plan by which the buffers were made.
     pub planned: MessageBuffers,
     /// Buffers that no connection has at the moment; at most two for each of `planned.connections`.
     pub free: usize,
@@ -34,7 +34,7 @@ pub struct LaneMemory {
     pub without: u64,
 }
 
-/// Of one lane.
+/// Memory of a lane.
 pub(super) struct Memory {
     planned: MessageBuffers,
     stock: Mutex<BufferPool>,
@@ -45,7 +45,7 @@ pub(super) struct Memory {
 pub(super) struct Pair {
     pub(super) read: Vec<u8>,
     pub(super) write: Vec<u8>,
-    /// Where they go in the end.
+    /// Memory to which the buffers return in the end.
     pub(super) memory: Arc<Memory>,
 }
 
@@ -64,7 +64,7 @@ impl Memory {
         }
     }
 
-    /// For a connection that comes; `None`: all are given away.
+    /// Takes buffers for a connection that comes; `None`: all are given away.
     pub(super) fn take(self: &Arc<Self>) -> Option<Pair> {
         let mut stock = self.stock();
         if stock.len() < 2 {
@@ -78,7 +78,8 @@ impl Memory {
         })
     }
 
-    /// From a connection that goes. What was lost on the way, or grew, is replaced.
+    /// Takes buffers back from a connection that goes. What was lost on the way, or grew, is
+    /// replaced.
     pub(super) fn put(&self, buffers: [Vec<u8>; 2]) {
         for mut buffer in buffers {
             if buffer.capacity() != self.planned.octets {

@@ -1,4 +1,5 @@
-//! Which operations answer at length, so that room for their replies is sought before they run.
+//! Memory of the operations that answer at length, so that room for their replies is sought before
+//! they run.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -11,7 +11,7 @@ use super::connection::Lines;
 use super::host::Keeper;
 use crate::conn::{Ended, Kept, Mailbox, Onward, Turn};
 
-/// Where the answer goes.
+/// Destination of an answer.
 pub(crate) enum Line {
     Link(OverLink),
     Mailbox(Arc<Mailbox>),
@@ -40,7 +40,7 @@ impl Line {
         match self {
             Line::Link(way) => {
                 let sink = Sink::to_shared(Arc::clone(&way.link), Arc::clone(&way.turn));
-                sink.of(way.lines.status.client.clone())
+                sink.of(&way.lines.status)
             }
             Line::Mailbox(_) => Sink::to_memory(Vec::new()),
         }

@@ -9,7 +9,9 @@ use oxorb_giop::Wire;
 use oxorb_object::{ProtocolProperties, Version};
 use oxorb_rt::Priority;
 use oxorb_sys::thread::{Places, Purpose};
-use oxorb_transport::{Acceptor, Endpoint, Link, ListenError, Properties};
+use oxorb_transport::{
+    Acceptor, Endpoint, Link, ListenError, Properties, Refused as NotLetIn, Transport,
+};
 
 use super::Sink;
 use super::host::Host;
@@ -24,14 +26,14 @@ use crate::{Incident, SetupError};
 
 const ACCEPTOR: &str = "oxorb-accept";
 
-/// How long to wait after accept failed for want of descriptors or memory.
+/// Pause after accept failed for want of descriptors or memory.
 const SHORTAGE_PAUSE: Duration = Duration::from_millis(50);
 
 /// All that an ORB listens on.
 #[derive(Default)]
 pub(crate) struct Listeners {
     open: Mutex<Vec<Listener>>,
-    /// Who serves what comes; none: threads of connections.
+    /// Lane that serves what comes; none: threads of connections.
     lane: OnceLock<Arc<Lane>>,
     setup: Arc<Setup>,
 }
@@ -46,15 +48,18 @@ struct Setup {
 impl Setup {
     /// Gives a connection of the protocol with this tag its properties. A peer that is gone meanwhile is found out when
     /// it is served.
-    fn apply(&self, link: &dyn Link, tag: u32, priority: Option<Priority>) {
+    fn apply(&self, link: &dyn Link, tag: u32, lane: Option<&Arc<Lane>>) {
+        let priority = lane.and_then(|lane| lane.priority());
         if let Some(list) = self.protocols.get()
             && let Some(place) = list.position(tag)
         {
             let _ = link.apply(&properties(&list[place].transport, priority));
         }
-        if let Some(octets) = self.bandwidth.get() {
+        let policy = self.bandwidth.get().map(|octets| u64::from(octets.get()));
+        let lane = lane.and_then(|lane| lane.plan.pacing);
+        if let Some(octets) = [policy, lane].into_iter().flatten().min() {
             let _ = link.apply(&Properties {
-                bandwidth: Some(octets.get().into()),
+                bandwidth: Some(octets),
                 ..Properties::default()
             });
         }
@@ -76,12 +81,23 @@ impl Listeners {
         endpoints: &[Endpoint],
         lane: impl FnOnce() -> io::Result<Option<Arc<Lane>>>,
     ) -> Result<Vec<Endpoint>, OpenError> {
+        self.open_by(orb, endpoints, lane, |transport, at| transport.listen(at))
+    }
+
+    /// Opens `endpoints` as [`open`](Self::open) does, each by `listen`.
+    pub(super) fn open_by(
+        &self,
+        orb: &impl Host,
+        endpoints: &[Endpoint],
+        lane: impl FnOnce() -> io::Result<Option<Arc<Lane>>>,
+        listen: impl Fn(&dyn Transport, &Endpoint) -> Result<Box<dyn Acceptor>, ListenError>,
+    ) -> Result<Vec<Endpoint>, OpenError> {
         let open = |endpoint: &Endpoint| {
             let protocol = orb
                 .options()
                 .protocol_at(endpoint)
                 .map_err(OpenError::Setup)?;
-            let acceptor = protocol.transport().listen(endpoint);
+            let acceptor = listen(protocol.transport(), endpoint);
             let acceptor = acceptor.map_err(OpenError::Listen)?;
             Ok((Arc::clone(protocol), Arc::from(acceptor)))
         };
@@ -122,7 +138,22 @@ impl Listeners {
         Ok(real)
     }
 
-    /// How connections are set up that are accepted from now on. The first call decides.
+    /// Makes the system pick among all acceptors at an endpoint by the mark of a client's first
+    /// packet.
+    pub(super) fn steer_by_mark(
+        &self,
+        at: &Endpoint,
+        marks: &[(u8, u32)],
+        otherwise: u32,
+    ) -> io::Result<()> {
+        let open = self.open.lock().expect(UNPOISONED);
+        let mut acceptors = open.iter().map(|listener| &listener.acceptor);
+        let acceptor = acceptors.find(|acceptor| acceptor.endpoint() == at);
+        let acceptor = acceptor.ok_or(io::ErrorKind::NotFound)?;
+        acceptor.steer_by_mark(marks, otherwise)
+    }
+
+    /// Sets how connections are set up that are accepted from now on. The first call decides.
     pub(crate) fn set_protocols(&self, protocols: ProtocolList) {
         let _ = self.setup.protocols.set(protocols);
     }
@@ -132,7 +163,7 @@ impl Listeners {
         let _ = self.setup.bandwidth.set(octets);
     }
 
-    /// After the last connection: the threads that served them end.
+    /// Ends the threads that served connections, after the last connection.
     pub(crate) fn end(&self) {
         if let Some(lane) = self.lane.get() {
             lane.stop();
@@ -182,7 +213,6 @@ fn accept(
     setup: &Setup,
     wire: Wire,
 ) {
-    let priority = lane.and_then(|lane| lane.priority());
     let indispensable = orb.options().indispensable_at(acceptor.endpoint());
     if let Some(lane) = lane {
         lane.enter_unreserved(orb.shared());
@@ -204,12 +234,18 @@ fn accept(
                 // A peer that vanishes silently would hold its place for ever; where the
                 // system does not offer this, `idle_timeout` does it.
                 let _ = link.apply(&orb.options().connection());
-                setup.apply(&*link, tag, priority);
+                setup.apply(&*link, tag, lane);
                 welcome(orb, acceptor.endpoint(), Arc::from(link), lane, wire);
             }
             Err(error) if error.kind() == io::ErrorKind::NotConnected => return,
             Err(_) if orb.is_closing() => return,
             Err(error) => {
+                if let Some(refused) = NotLetIn::of(&error) {
+                    let why = || format!("{} at {}", refused.why, acceptor.endpoint());
+                    orb.shared()
+                        .note(Incident::HandshakeRefused, || refused.peer.clone(), why);
+                    continue;
+                }
                 // Once for each shortage, however often it is tried again.
                 if !short {
                     short = true;
@@ -237,8 +273,12 @@ pub(crate) fn welcome(
         true => &orb.options().access,
         false => &endpoint.access,
     };
-    if !access.admits(link.identity()) {
-        let at = || format!("at {endpoint}");
+    let identity = link.identity();
+    if !access.admits(&identity) {
+        let at = || match identity.subject() {
+            Some(subject) => format!("at {endpoint}, with the certificate of {subject}"),
+            None => format!("at {endpoint}"),
+        };
         orb.shared()
             .note(Incident::AccessDenied, || link.peer(), at);
         return turn_away(link, wire);
@@ -277,7 +317,7 @@ pub(crate) fn welcome(
     }
 }
 
-/// There are no descriptors left: an idle connection gives its one.
+/// Closes an idle connection when there are no descriptors left.
 fn make_room(orb: &impl Host) {
     if let Some(peer) = orb.registry().purge_one() {
         orb.shared().note(Incident::Purged, || peer, String::new);

@@ -29,6 +29,7 @@ mod client;
 mod connection;
 mod current_lane;
 mod dispatch;
+mod dropping;
 #[cfg(not(all(test, any(feature = "model", feature = "simulation"))))]
 mod epoll;
 mod followers;
@@ -37,6 +38,7 @@ mod handed_on;
 mod home;
 mod host;
 mod intake;
+mod jobs;
 mod lane;
 mod lane_memory;
 mod large_replies;
@@ -67,6 +69,7 @@ pub(crate) use connection::Connection;
 pub use current_lane::CurrentLane;
 pub(crate) use dispatch::{dispatch, serve_local, upcall};
 pub(crate) use followers::Followers;
+pub(crate) use handed_on::NotQueued;
 pub(crate) use home::Home;
 pub(crate) use host::{Host, Keeper, Parts};
 pub(crate) use lane::{Lane, serving_lane};
@@ -88,6 +91,7 @@ pub(crate) use serving_context::{afford, encodes, pool as pool_of_request, value
 pub(crate) use session::{Caller, Next};
 pub(crate) use share::Values;
 pub(crate) use side::ServerSide;
+pub(crate) use sink::CameOver;
 pub use sink::Sink;
 pub(crate) use takeover::Takeover;
 #[cfg(all(test, feature = "model"))]
@@ -95,5 +99,6 @@ pub(crate) use takeover::look;
 pub(crate) use takeover_thread::start as start_takeover;
 pub(crate) use threadpool::Pools;
 pub use threadpool::{
-    QueueOrder, RequestBuffering, Threadpool, ThreadpoolError, ThreadpoolLane, ThreadpoolLanes,
+    DropError, DropRule, DropRules, QueueOrder, RequestBuffering, Steering, Threadpool,
+    ThreadpoolError, ThreadpoolLane, ThreadpoolLanes,
 };

@@ -56,7 +56,7 @@ pub(super) struct Due {
     timing: Timing,
 }
 
-/// No deadline of a request is so far away.
+/// Time farther away than any deadline of a request.
 const NEVER: u64 = u64::MAX >> 1;
 
 impl DispatchingModules {
@@ -151,7 +151,7 @@ impl DispatchingModules {
         }))
     }
 
-    /// What goes before a new request of this queue at worst.
+    /// Returns the work that goes before a new request of this queue at worst.
     fn before(&self, queue: usize) -> u64 {
         let urgent = self.backlog[..=queue].iter();
         urgent.map(|work| work.load(Ordering::Relaxed)).sum()
@@ -189,7 +189,8 @@ impl DispatchingModules {
     }
 }
 
-/// So much processor time that each operation of a queue has its share: what they use together, in the shortest period.
+/// Returns the processor time that gives each operation of a queue its share: what they use
+/// together, in the shortest period.
 fn reservation(enforcer: &Enforcer, level: usize) -> io::Result<Reservation> {
     let rows = || {
         let rows = enforcer.plan.table.operations().iter();
@@ -217,12 +218,12 @@ fn reservation(enforcer: &Enforcer, level: usize) -> io::Result<Reservation> {
     })
 }
 
-/// What the threads of one module do.
+/// Work of the threads of a module.
 struct Worker {
     enforcer: Arc<Enforcer>,
     backlog: Backlog,
     level: usize,
-    /// Of the threads; `None`: as they are.
+    /// Priority of the threads; `None`: as they are.
     priority: Option<Priority>,
 }
 

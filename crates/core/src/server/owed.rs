@@ -74,7 +74,7 @@ pub(super) fn forget(client: &Client) {
     }
 }
 
-/// One large reply, expected or under way.
+/// Large reply, expected or under way.
 pub(super) struct Owed {
     client: Option<Arc<Client>>,
     octets: usize,

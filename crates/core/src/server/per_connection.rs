@@ -15,7 +15,7 @@ use super::registry::Admitted;
 use crate::Options;
 use crate::conn::{Calls, Turn, place};
 
-/// How often a thread that waits looks whether its client stalls in mid-message.
+/// Time between two looks of a thread that waits, whether its client stalls in mid-message.
 const TICK: Duration = Duration::from_secs(2);
 
 /// Name of these threads, for tools.
@@ -88,13 +88,13 @@ pub(super) fn follow(orb: &impl Host, home: &Home) {
     }
 }
 
-/// How long a connection's own thread waits before it looks after time-outs.
+/// Returns how long a connection's own thread waits before it looks after time-outs.
 pub(super) fn tick(options: &Options) -> Duration {
     TICK.min(options.stall_timeout)
         .min(options.idle_timeout.unwrap_or(TICK))
 }
 
-/// What a takeover thread does: serves a connection whose thread waits inside an upcall.
+/// Serves a connection whose thread waits inside an upcall: the work of a takeover thread.
 pub(super) fn take_over(orb: &impl Host, home: &Home, connection: Connection) {
     if let Home::Lane(lane) = home {
         lane.enter_unreserved(orb.shared());
@@ -109,7 +109,7 @@ fn run(orb: &impl Host, home: &Home, mut connection: Connection) -> bool {
     // The connections of a lane are on its own list.
     let _place = matches!(home, Home::Thread(_)).then(|| {
         let link = &*connection.link;
-        Places::own().add(place(link, link.local()))
+        Places::own().add(place(link.local()))
     });
     loop {
         if matches!(home, Home::Thread(_)) {

@@ -2,10 +2,11 @@
 //!
 //! Whoever brings a request [reserves](Queue::reserve) its place first, so that one for which there is none is refused
 //! before anything was done with it, and [pushes](Queue::push) it then. Threads take the next one when they come by
-//! ([`pop`](Queue::pop)), or wait for it ([`wait`](Queue::wait)).
+//! ([`pop`](Queue::pop)), or wait for it ([`wait`](Queue::wait)). Some [give way](Queue::displace) to others when the queue is
+//! full: they stand apart, so that finding one of them costs no walk past those that stay.
 
 use std::cmp::{Ordering as Order, Reverse};
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::time::Duration;
 
 use oxorb_object::Urgency;
@@ -35,13 +36,16 @@ struct State<T> {
     urgent: BinaryHeap<Urgent<T>>,
     /// All others, which come after those, in the order of their arrival.
     others: VecDeque<Waiting<T>>,
-    /// Number of requests that became urgent ones so far.
+    /// Requests that give way when there is no room: urgent ones, and others.
+    urgent_yielding: BTreeMap<Rank, Waiting<T>>,
+    others_yielding: VecDeque<Waiting<T>>,
+    /// Number of requests so far.
     arrivals: u64,
-    /// Of all that have a place.
+    /// Total octets of queued and reserved requests.
     octets: usize,
     /// Threads that wait for one.
     idle: usize,
-    /// So many of them were woken, and have not come yet.
+    /// Number of these threads that were woken, and have not come yet.
     called: usize,
     closed: bool,
 }
@@ -49,11 +53,14 @@ struct State<T> {
 struct Waiting<T> {
     request: T,
     octets: usize,
+    arrival: u64,
 }
 
+/// Urgency, and the place among those that are as urgent.
+type Rank = (Urgency, Reverse<u64>);
+
 struct Urgent<T> {
-    /// Urgency, and the place among those that are as urgent.
-    rank: (Urgency, Reverse<u64>),
+    rank: Rank,
     waiting: Waiting<T>,
 }
 
@@ -83,6 +90,8 @@ impl<T> Queue<T> {
             state: Mutex::new(State {
                 urgent: BinaryHeap::new(),
                 others: VecDeque::with_capacity(max_requests.min(AHEAD)),
+                urgent_yielding: BTreeMap::new(),
+                others_yielding: VecDeque::new(),
                 arrivals: 0,
                 octets: 0,
                 idle: 0,
@@ -106,16 +115,15 @@ impl<T> Queue<T> {
     /// Takes a place for a request of so many octets; false when there is none. Whoever has one pushes.
     pub(crate) fn reserve(&self, octets: usize) -> bool {
         let mut state = self.state();
-        let room = self.taken.load(Ordering::SeqCst) < self.max_requests
-            && state.octets + octets <= self.max_octets;
-        if room && !state.closed {
+        if self.has_room(&state, octets) && !state.closed {
             self.take_place(&mut state, octets);
             return true;
         }
         false
     }
 
-    /// The same for what cannot be refused: an end of a connection, say, of which there is one for each at most.
+    /// Reserves a place for what cannot be refused: an end of a connection, say, of which there is
+    /// one for each at most.
     pub(crate) fn reserve_anyway(&self, octets: usize) {
         self.take_place(&mut self.state(), octets);
     }
@@ -127,15 +135,29 @@ impl<T> Queue<T> {
 
     /// Puts a request that has its place behind all that are as urgent. `urgency`: where it decides.
     pub(crate) fn push(&self, request: T, octets: usize, urgency: Option<Urgency>) {
+        self.add(request, octets, urgency, false);
+    }
+
+    /// Queues a request that gives way when the queue is full.
+    pub(crate) fn push_yielding(&self, request: T, octets: usize, urgency: Option<Urgency>) {
+        self.add(request, octets, urgency, true);
+    }
+
+    fn add(&self, request: T, octets: usize, urgency: Option<Urgency>, yields: bool) {
         let mut state = self.state();
-        let waiting = Waiting { request, octets };
-        match urgency {
-            None => state.others.push_back(waiting),
-            Some(urgency) => {
-                state.arrivals += 1;
-                let rank = (urgency, Reverse(state.arrivals));
-                state.urgent.push(Urgent { rank, waiting });
-            }
+        state.arrivals += 1;
+        let arrival = state.arrivals;
+        let waiting = Waiting {
+            request,
+            octets,
+            arrival,
+        };
+        let rank = urgency.map(|urgency| (urgency, Reverse(arrival)));
+        match (rank, yields) {
+            (None, false) => state.others.push_back(waiting),
+            (None, true) => state.others_yielding.push_back(waiting),
+            (Some(rank), false) => state.urgent.push(Urgent { rank, waiting }),
+            (Some(rank), true) => drop(state.urgent_yielding.insert(rank, waiting)),
         }
         // Who was woken for another request and finds that gone takes this one.
         let somebody_sleeps = state.idle > state.called;
@@ -181,15 +203,40 @@ impl<T> Queue<T> {
         }
     }
 
+    /// Takes one out that gives way, and its place: of the least urgent ones the oldest. `None`: there is none, or room
+    /// enough.
+    pub(crate) fn displace(&self, octets: usize) -> Option<T> {
+        let mut state = self.state();
+        if self.has_room(&state, octets) || octets > self.max_octets {
+            return None;
+        }
+        let oldest = state.others_yielding.pop_front();
+        let waiting = oldest.or_else(|| {
+            let least = state.urgent_yielding.first_key_value()?.0.0;
+            let up_to = ..=(least, Reverse(0));
+            let rank = *state.urgent_yielding.range(up_to).next_back()?.0;
+            state.urgent_yielding.remove(&rank)
+        })?;
+        Some(self.leave(&mut state, waiting))
+    }
+
+    fn has_room(&self, state: &State<T>, octets: usize) -> bool {
+        self.taken.load(Ordering::SeqCst) < self.max_requests
+            && state.octets + octets <= self.max_octets
+    }
+
     fn next(&self, state: &mut State<T>) -> Option<T> {
-        let urgent = state.urgent.pop().map(|urgent| urgent.waiting);
-        let next = urgent.or_else(|| state.others.pop_front())?;
+        let next = state.next_urgent().or_else(|| state.next_other())?;
+        Some(self.leave(state, next))
+    }
+
+    fn leave(&self, state: &mut State<T>, next: Waiting<T>) -> T {
         state.octets -= next.octets;
         let last = self.taken.fetch_sub(1, Ordering::SeqCst) == 1;
         if last && state.closed {
             self.came.notify_all();
         }
-        Some(next.request)
+        next.request
     }
 
     /// Whether no place is taken: nothing waits, and nothing is about to.
@@ -212,6 +259,34 @@ impl<T> Queue<T> {
 
     fn state(&self) -> MutexGuard<'_, State<T>> {
         self.state.lock().expect(UNPOISONED)
+    }
+}
+
+impl<T> State<T> {
+    fn next_urgent(&mut self) -> Option<Waiting<T>> {
+        let yielding = self.urgent_yielding.last_key_value().map(|(rank, _)| *rank);
+        match (self.urgent.peek().map(|urgent| urgent.rank), yielding) {
+            (Some(stays), Some(yields)) if yields > stays => self.last_yielding(),
+            (None, Some(_)) => self.last_yielding(),
+            (_, _) => self.urgent.pop().map(|urgent| urgent.waiting),
+        }
+    }
+
+    fn last_yielding(&mut self) -> Option<Waiting<T>> {
+        self.urgent_yielding.pop_last().map(|(_, waiting)| waiting)
+    }
+
+    fn next_other(&mut self) -> Option<Waiting<T>> {
+        let arrival = |queue: &VecDeque<Waiting<T>>| queue.front().map(|first| first.arrival);
+        let yields = match (arrival(&self.others), arrival(&self.others_yielding)) {
+            (Some(stays), Some(yields)) => yields < stays,
+            (None, yields) => yields.is_some(),
+            (Some(_), None) => false,
+        };
+        match yields {
+            true => self.others_yielding.pop_front(),
+            false => self.others.pop_front(),
+        }
     }
 }
 
@@ -269,6 +344,65 @@ mod tests {
         }
         let served: String = std::iter::from_fn(|| queue.pop()).collect();
         assert_eq!(served, "cfbdae");
+    }
+
+    #[test]
+    fn those_that_give_way_do_so_when_the_queue_is_full_and_are_served_in_turn_otherwise() {
+        let urgency = |importance| {
+            let qos = Qos {
+                importance,
+                ..Qos::default()
+            };
+            Some(qos.urgency())
+        };
+        let rest = |queue: &Queue<char>| -> String { std::iter::from_fn(|| queue.pop()).collect() };
+        // In the order of arrival.
+        let full = || {
+            let queue = Queue::new(4, 100);
+            for (request, yields) in [('a', false), ('b', true), ('c', false), ('d', true)] {
+                assert!(queue.displace(10).is_none() && queue.reserve(10));
+                match yields {
+                    true => queue.push_yielding(request, 10, None),
+                    false => queue.push(request, 10, None),
+                }
+            }
+            queue
+        };
+        assert_eq!(rest(&full()), "abcd");
+        let queue = full();
+        assert!(queue.displace(101).is_none(), "it would never fit");
+        assert!(!queue.reserve(10));
+        assert_eq!(queue.displace(10), Some('b'));
+        assert_eq!(queue.displace(10), None, "there is room");
+        assert!(queue.reserve(10));
+        queue.push('e', 10, None);
+        assert_eq!(queue.displace(10), Some('d'));
+        assert!(queue.reserve(10));
+        assert_eq!(queue.displace(10), None, "those that are left stay");
+        queue.push('f', 10, None);
+        assert_eq!(rest(&queue), "acef");
+        // By urgency: the oldest of the least urgent ones.
+        let full = || {
+            let queue = Queue::new(5, 100).with_urgency();
+            for (request, importance, yields) in [
+                ('a', 1, false),
+                ('b', 2, true),
+                ('c', 2, true),
+                ('d', 3, true),
+                ('e', 9, false),
+            ] {
+                assert!(queue.reserve(1));
+                match yields {
+                    true => queue.push_yielding(request, 1, urgency(importance)),
+                    false => queue.push(request, 1, urgency(importance)),
+                }
+            }
+            queue
+        };
+        assert_eq!(rest(&full()), "edbca");
+        let queue = full();
+        assert_eq!(queue.displace(1), Some('b'));
+        assert_eq!(rest(&queue), "edca");
     }
 
     #[test]

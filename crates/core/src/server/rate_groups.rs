@@ -1,4 +1,4 @@
-//! Rate groups: threads for each rate of a system of periodic work (A5.12).
+//! Rate groups: threads for each rate of a system of periodic work.
 
 use std::time::Duration;
 
@@ -10,9 +10,9 @@ use super::threadpool::{Threadpool, ThreadpoolLane, ThreadpoolLanes};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RateGroup {
-    /// From one request to the next.
+    /// Time from a request to the next.
     pub period: Duration,
-    /// All there from the start; at least 1.
+    /// Number of threads, all there from the start; at least 1.
     pub threads: usize,
     /// The only processor they run on; `None`: any.
     pub cpu: Option<usize>,

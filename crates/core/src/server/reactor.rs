@@ -1,4 +1,4 @@
-//! What tells the threads of a lane which of its connections have something to read (A16.2).
+//! Reactors, which tell the threads of a lane which of its connections have something to read.
 
 use std::io;
 #[cfg(not(all(test, any(feature = "model", feature = "simulation"))))]
@@ -40,7 +40,8 @@ pub(crate) trait Reactor: Send + Sync {
         false
     }
 
-    /// What another poller can watch, to be told that there is something to report.
+    /// Returns the descriptor that another poller can watch, to be told that there is something to
+    /// report.
     #[cfg(not(all(test, any(feature = "model", feature = "simulation"))))]
     fn poll_fd(&self) -> Option<BorrowedFd<'_>>;
 
@@ -52,18 +53,18 @@ pub(crate) trait Reactor: Send + Sync {
     fn watch(&self, other: &dyn Reactor, token: Token, how: Watch) -> io::Result<()>;
 }
 
-/// For how many reports a link is armed.
+/// Number of reports for which a link is armed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Armed {
     Once,
-    /// For all, where one thread alone waits: it never has to arm what it has served.
+    /// All reports, where one thread alone waits: it never has to arm what it has served.
     Always,
 }
 
-/// What to do about a reactor that is watched.
+/// Instruction about a reactor that is watched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Watch {
-    /// From now on; not armed yet.
+    /// Watch the reactor from now on; not armed yet.
     Begin,
     Arm,
     Disarm,

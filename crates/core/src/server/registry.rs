@@ -1,4 +1,5 @@
-//! Which connections are open: whom they belong to, which of them idle, and how shutdown ends them.
+//! Registry of open connections: whom they belong to, which of them idle, and how shutdown ends
+//! them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,8 +26,8 @@ const PURGE_AFTER: Duration = Duration::from_secs(1);
 /// and ends, never per request.
 pub(crate) struct Registry {
     state: Mutex<State>,
-    /// No connection comes any more. Written under the lock; read without it by threads that look on each tick, which
-    /// must not wait for those of another lane.
+    /// Whether no further connection comes. Written under the lock; read without it by threads that
+    /// look on each tick, which must not wait for those of another lane.
     closing: AtomicBool,
     changed: Condvar,
     /// Idle times are counted from here.
@@ -47,7 +48,7 @@ struct Entry {
     status: Arc<Status>,
     /// The threadpool whose connection it is; 0: the ORB's own.
     pool: u32,
-    /// Where threads of a lane wait for it.
+    /// Place where threads of a lane wait for the connection.
     _place: Option<Place>,
 }
 
@@ -56,7 +57,7 @@ struct Entry {
 pub(super) struct Look {
     /// Connections whose thread has been in one request for two looks.
     pub(super) long: Vec<LongRunning>,
-    /// Others run a request.
+    /// Whether other connections run a request.
     pub(super) running: bool,
     /// Some carry several requests at a time.
     pub(super) shared: bool,
@@ -71,7 +72,7 @@ pub(super) struct LongRunning {
     pub(super) id: u64,
     pub(super) link: Arc<dyn Link>,
     pub(super) status: Arc<Status>,
-    /// As [`Status::take_over`] wants it.
+    /// Phase of the request, as [`Status::take_over`] wants it.
     pub(super) request: u64,
 }
 
@@ -79,7 +80,7 @@ pub(super) struct LongRunning {
 pub(crate) struct Admitted {
     pub(crate) id: u64,
     pub(crate) status: Arc<Status>,
-    /// Who had to make room: as [`Link::peer`] says.
+    /// Peer that had to make room: as [`Link::peer`] says.
     pub(crate) purged: Option<String>,
 }
 
@@ -114,7 +115,7 @@ impl Registry {
             return Err(Refused::Closing);
         }
         let identity = link.identity().client();
-        let client = Arc::clone(state.clients.entry(identity).or_default());
+        let client = Arc::clone(state.clients.entry(identity.clone()).or_default());
         let mut purged = None;
         if let Some(limit) = options.max_connections_per_client
             && client.connections.load(Ordering::Relaxed) - client.ending.load(Ordering::Relaxed)
@@ -132,7 +133,7 @@ impl Registry {
         if state.links.len() - state.ending >= options.max_connections {
             purged = self.purge_at(&mut state, self.now(), |_| true);
             if purged.is_none() {
-                self.forget(&mut state, identity);
+                self.forget(&mut state, &identity);
                 return Err(Refused::Limit(Incident::TooManyConnections));
             }
         }
@@ -171,18 +172,18 @@ impl Registry {
         Admitted { id, status, purged }
     }
 
-    /// Has the connection that idles longest end, one that was never used first; whose it was.
+    /// Ends the connection that idles longest, one that was never used first; returns its peer.
     pub(crate) fn purge_one(&self) -> Option<String> {
         self.purge_one_as_of(self.now())
     }
 
-    /// The same as of another time, in milliseconds after the registry began.
+    /// Ends such a connection as of another time, in milliseconds after the registry began.
     pub(crate) fn purge_one_as_of(&self, now: u64) -> Option<String> {
         self.purge_at(&mut self.lock(), now, |_| true)
     }
 
-    /// Has one of the connections that `which` is true of end: one that was never used, one that is idle, or one that
-    /// stalls in the middle of a message, in this order, and the longest first.
+    /// Ends one of the connections that `which` is true of: one that was never used, one that is
+    /// idle, or one that stalls in the middle of a message, in this order, and the longest first.
     fn purge_at(
         &self,
         state: &mut State,
@@ -254,7 +255,7 @@ impl Registry {
         !self.lock().links.values().any(|entry| entry.pool == pool)
     }
 
-    /// Has every connection of a threadpool end in order, after the request it runs.
+    /// Ends every connection of a threadpool in order, after the request it runs.
     pub(crate) fn close_of(&self, pool: u32) {
         let mut state = self.lock();
         let mut told = 0;
@@ -338,7 +339,7 @@ impl Registry {
                 if entry.status.told.load(Ordering::Relaxed) {
                     client.ending.fetch_sub(1, Ordering::Relaxed);
                 }
-                self.forget(&mut state, entry.link.identity().client());
+                self.forget(&mut state, &entry.link.identity().client());
             }
         }
         drop(state);
@@ -346,11 +347,11 @@ impl Registry {
     }
 
     /// Forgets a client without connections.
-    fn forget(&self, state: &mut State, identity: PeerId) {
-        if let Some(client) = state.clients.get(&identity)
+    fn forget(&self, state: &mut State, identity: &PeerId) {
+        if let Some(client) = state.clients.get(identity)
             && client.connections.load(Ordering::Relaxed) == 0
         {
-            state.clients.remove(&identity);
+            state.clients.remove(identity);
         }
     }
 
@@ -359,12 +360,12 @@ impl Registry {
         self.closing.load(Ordering::SeqCst) && self.lock().links.is_empty()
     }
 
-    /// How many connections are open.
+    /// Returns the number of open connections.
     pub(crate) fn len(&self) -> usize {
         self.lock().links.len()
     }
 
-    /// What the clients' large messages take.
+    /// Returns the octets that the clients' large messages take.
     pub(crate) fn octets_held(&self) -> usize {
         let state = self.lock();
         let held = |client: &Arc<Client>| client.share.messages();

@@ -1,4 +1,4 @@
-//! What a lane falls back on when none of its threads waits any more.
+//! Reserves of a lane, for when none of its threads waits any more.
 //!
 //! | then | what it costs the thread that was the last to wait |
 //! |---|---|
@@ -29,7 +29,6 @@ use super::lane::Lane;
 use super::queue::Queue;
 use super::reactor::{self, Reactor, Watch};
 use super::takeover_thread;
-use super::threadpool::QueueOrder;
 use crate::ReactorChoice;
 use crate::Serving;
 use crate::clock;
@@ -41,22 +40,23 @@ use crate::{Incident, raise};
 /// Tokens from here on are lanes that have run out; below are connections.
 const BORROWERS: u64 = 1 << 63;
 
-/// How often a reader looks whether its lane has ended.
+/// Time between two looks of a reader whether its lane has ended.
 const TICK: Duration = Duration::from_millis(500);
 
-/// Where a lane without waiting threads finds help. The default: nowhere.
+/// Help for a lane without waiting threads. The default: none.
 #[derive(Default)]
 pub(super) struct Reserve {
-    /// Who lends threads to this lane, and under which token.
+    /// Lane that lends threads to this one, and the token for it.
     lender: OnceLock<(Arc<Lane>, Token)>,
-    /// Whom this lane lends threads to.
+    /// Lanes that this one lends threads to.
     borrowers: OnceLock<Vec<Weak<Lane>>>,
-    /// Where the reader waits until the lane has run out: it then reads requests into the lane's queue.
+    /// Reactor where the reader waits until the lane has run out: it then reads requests into the
+    /// lane's queue.
     reader: Option<Box<dyn Reactor>>,
 }
 
 impl Reserve {
-    /// With a reader, for a lane with a queue.
+    /// Returns a reserve with a reader, for a lane with a queue.
     pub(super) fn buffering() -> io::Result<Reserve> {
         Ok(Reserve {
             reader: Some(reactor::make(ReactorChoice::Epoll)?),
@@ -185,7 +185,7 @@ impl Lane {
         self.still_needs_help();
     }
 
-    /// Somebody may have gone, or come for help, meanwhile.
+    /// Calls for help again: a thread may have gone, or come for help, meanwhile.
     fn still_needs_help(&self) {
         if self.waiting.load(Ordering::SeqCst) == 0 {
             self.call_for_help();
@@ -281,7 +281,8 @@ impl Lane {
         self.reserve.reader.is_some() && self.queue.is_some()
     }
 
-    /// Has the requests of a connection wait in the lane while its thread runs another one. Not for threads that serve.
+    /// Lets the requests of a connection wait in the lane while its thread runs another one. Not
+    /// for threads that serve.
     pub(super) fn buffer_taken(self: &Arc<Self>, orb: &impl Host, connection: Connection) {
         if let Some(queue) = &self.queue {
             self.buffer(orb, queue, connection);
@@ -300,14 +301,14 @@ impl Lane {
                     if !refusable {
                         queue.reserve_anyway(octets);
                     }
-                    if !refusable || queue.reserve(octets) {
-                        let urgency = match self.plan.order {
-                            QueueOrder::Arrival => None,
-                            QueueOrder::Urgency => connection.next_urgency(),
-                        };
-                        if refusable && let Some(request) = connection.next_detached(orb, &home) {
+                    if !refusable || self.make_room(octets).is_ok() {
+                        let (urgency, dropping) =
+                            connection.next_place(self.plan.order, &self.plan.drops);
+                        if refusable && let Some(mut request) = connection.next_detached(orb, &home)
+                        {
                             // The connection is read on: more of its requests may wait.
-                            queue.push(Work::Request(request), octets, urgency);
+                            request.dropping = dropping;
+                            request.wait_in(queue, octets, urgency);
                             self.wake_somebody();
                             continue;
                         }

@@ -22,6 +22,7 @@ use super::share::{Encoding, Values};
 use super::status::Status;
 use super::{Sink, admission, owed, takeover_thread};
 use crate::Incident;
+use crate::budget::Desk;
 use crate::conn::{Turn, serve_beside};
 use crate::shared::Shared;
 
@@ -34,11 +35,11 @@ pub(super) struct ServingContext {
     pub(super) served: RefCell<Option<Served>>,
     /// Number of the request that runs.
     request: Cell<Option<u32>>,
-    /// While another thread may take the connection over: the phase that says so. Otherwise 0.
+    /// Phase of the request while another thread may take the connection over; otherwise 0.
     pub(super) running: Cell<u64>,
-    /// Another thread has taken over.
+    /// Whether another thread has taken over.
     pub(super) handed_over: Cell<bool>,
-    /// That is a takeover thread of this request, which counts until the request has ended.
+    /// Whether that is a takeover thread of this request, which counts until the request has ended.
     pub(super) stood_aside: Cell<bool>,
     /// The request was taken off its connection.
     pub(super) detached: Cell<bool>,
@@ -46,6 +47,14 @@ pub(super) struct ServingContext {
     pub(super) assigns: Cell<bool>,
     /// The requests of this client are counted.
     pub(super) counted: Cell<bool>,
+    /// Whether requests of the client are counted, or may have a budget.
+    pub(super) limited: Cell<bool>,
+    /// The thread is of the lane that requests beyond their budgets go to.
+    pub(super) lowest: Cell<bool>,
+    /// The thread serves this connection alone.
+    pub(super) own: Cell<bool>,
+    /// State of budgets in the thread.
+    pub(super) desk: Desk,
     /// The request has taken memory of the client's share, or a turn to encode.
     took: Cell<bool>,
     /// Memory that its values take of the client's share.
@@ -88,13 +97,19 @@ pub(super) fn serving<R>(
         let options = orb.options();
         let filtered = !options.thread_filters.is_empty();
         let dispatched = orb.modules().is_some();
+        let budgeted = orb.shared().budgets.is_some();
+        let demotes = budgeted && !detached && home.lowest().is_some();
         context
             .assigns
-            .set(filtered || dispatched || home.assigns().is_some());
+            .set(filtered || dispatched || demotes || home.assigns().is_some());
         let limited = options.max_requests_per_client.is_some();
+        let counted = limited && connection.lines.status.client.is_some();
+        context.counted.set(counted);
+        context.limited.set(counted || budgeted);
+        context.lowest.set(budgeted && home.is_lowest());
         context
-            .counted
-            .set(limited && connection.lines.status.client.is_some());
+            .own
+            .set(matches!(home, Home::Thread(_)) && !detached);
         context.served.replace(Some(Served {
             orb: orb.keeper(),
             id: connection.id,
@@ -104,6 +119,7 @@ pub(super) fn serving<R>(
         }));
         let result = serve(context, connection);
         context.served.take();
+        context.desk.rise();
         (result, context.handed_over.get())
     })
 }
@@ -129,7 +145,7 @@ pub(crate) fn values_of_request(shared: &Shared, octets: usize) -> Result<Option
     )
 }
 
-/// Before a thread enlarges the buffer of a large message, to so many octets.
+/// Called before a thread enlarges the buffer of a large message, to so many octets.
 pub(crate) fn encodes(octets: usize) {
     let _ = CONTEXT.try_with(|context| context.encodes(octets));
 }
@@ -248,7 +264,8 @@ impl ServingContext {
         next
     }
 
-    /// Has nobody take the connection over from now on. Returns whether this thread still has it.
+    /// Keeps others from taking the connection over from now on. Returns whether this thread still
+    /// has it.
     #[inline]
     pub(super) fn take_back(&self, status: &Status) -> bool {
         match self.running.replace(0) {
@@ -295,7 +312,8 @@ impl ServingContext {
         drop(self.values.take());
     }
 
-    /// Before a buffer has so many octets: waits for its turn if it is that of a reply, or of a call within the request.
+    /// Waits for its turn before a buffer has so many octets, if it is that of a reply, or of a
+    /// call within the request.
     fn encodes(&self, octets: usize) {
         if let Some(mut encoding) = self.encoding.take() {
             encoding.counts(octets);

@@ -1,4 +1,4 @@
-//! What a connection knows about its client, and whether it goes on.
+//! Session of a connection: what it knows about its client, and whether it goes on.
 
 use std::sync::{Arc, Weak};
 
@@ -15,15 +15,16 @@ use super::lane::Lane;
 use super::serving_context::{ServingContext, UNPOISONED};
 use crate::raise;
 
-/// What a connection knows about its client.
+/// Facts that a connection knows about its client.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Session {
     text: Incoming,
-    /// This side opened the connection and offered it for requests.
+    /// Whether this side opened the connection and offered it for requests.
     pub(crate) opened_here: bool,
     /// An offer of the client to take requests was refused, and that was told.
     pub(crate) refused: bool,
-    /// Its requests are a message stream: run one after another, in the order in which they came.
+    /// Whether its requests are a message stream: run one after another, in the order in which they
+    /// came.
     pub(super) in_order: bool,
 }
 
@@ -70,7 +71,7 @@ impl Session {
         }
     }
 
-    /// Of a connection that this side opened, and over which requests may come.
+    /// Returns the session of a connection that this side opened, and over which requests may come.
     pub(super) fn of_our_own() -> Session {
         Session {
             opened_here: true,
@@ -98,7 +99,7 @@ impl Caller<'_> {
         *self.lines.status.session.lock().expect(UNPOISONED) = session;
     }
 
-    /// Has the requests of a message stream served in order, from the first one on.
+    /// Serves the requests of a message stream in order, from the first one on.
     pub(super) fn keep_order(&mut self, contexts: &ServiceContexts<'_>) {
         if !self.session.in_order && is_stream(contexts) {
             self.set_session(Session {

@@ -45,7 +45,7 @@ impl ServerSide {
         Ok(())
     }
 
-    /// For as long as the guard lives, nobody else opens endpoints.
+    /// Takes the turn to open endpoints; as long as the guard lives, no other thread opens any.
     pub(crate) fn opening(&self) -> MutexGuard<'_, ()> {
         self.opening
             .lock()

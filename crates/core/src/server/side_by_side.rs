@@ -118,8 +118,8 @@ impl Connection {
         std::mem::replace(&mut self.inbox, single)
     }
 
-    /// Has another thread read the connection before the request that is announced is run. False: nobody is there for
-    /// that, or it would not be worth while, or as many run as may.
+    /// Gives the connection to another thread to read before the request that is announced is run.
+    /// False: there is no thread for that, or it would not be worth while, or as many run as may.
     fn hand_on(&mut self, orb: &impl Host, context: &ServingContext, request: u32) -> bool {
         let status = Arc::clone(&self.lines.status);
         if self.session.in_order || status.is_short() || !status.may_go_beside(orb.options()) {

@@ -1,4 +1,4 @@
-//! Where replies go.
+//! Sinks of replies.
 
 use std::fmt;
 use std::io::IoSlice;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use oxorb_cdr::{ByteOrder, Dialect, Encoded, Encoder};
 use oxorb_giop::{Frame, FrameContext, Reply, Request, Wire};
-use oxorb_object::SystemException;
+use oxorb_object::{CompletionStatus, SystemException};
 use oxorb_transport::Link;
 
 use super::admission::Expected;
@@ -17,8 +17,10 @@ use super::line::Line;
 use super::owed::Owed;
 use super::serving_context;
 use super::share::{Buffer, SMALL};
+use super::status::Status;
 use crate::conn::{Kept, Mailbox, Turn, send_written, write_message};
 use crate::options::Options;
+use crate::origin::Origin;
 use crate::probe::{self, Stage};
 use crate::raise;
 
@@ -31,26 +33,37 @@ pub struct Sink {
     out: Vec<u8>,
     /// The current request was answered, or will be.
     answered: bool,
-    /// Its answer takes another way.
+    /// Whether its answer takes another way.
     deferred: bool,
-    /// Client that these replies are counted for.
-    client: Option<Arc<Client>>,
-    /// What `out` takes of that client's share.
+    /// Connection that the request came over, where its answer is kept back from it.
+    behind: Option<Arc<dyn Link>>,
+    /// State of the connection; its client is that for which these replies are counted.
+    status: Option<Arc<Status>>,
+    /// Octets of that client's share that `out` takes.
     kept: Buffer,
     /// Room for the reply to the current request, where it is known to be large.
     expected: Option<Expected>,
+    /// Octets of the largest reply that needs no look: it is small, and fits in a datagram.
+    usual: usize,
     /// A write failed: the connection is of no more use.
     broken: bool,
 }
 
 enum Target {
     Link(Arc<dyn Link>),
-    /// Of a request that is answered later: others write to it, too.
+    /// Link for a request that is answered later: others write to it, too.
     Shared(Arc<dyn Link>, Arc<Turn>),
     /// The one reply of a local call.
     Memory(Option<Vec<u8>>),
-    /// The same, when it is there.
+    /// Mailbox for the reply of a local call, when it is there.
     Mailbox(Arc<Mailbox>),
+}
+
+/// Connection from which a request came that is served aside. Empty for those of this process.
+#[derive(Clone, Default)]
+pub(crate) struct CameOver {
+    link: Option<Arc<dyn Link>>,
+    status: Option<Arc<Status>>,
 }
 
 impl Sink {
@@ -58,7 +71,7 @@ impl Sink {
         Sink::to(Target::Link(link), Vec::with_capacity(512))
     }
 
-    /// The same, with memory for replies.
+    /// Returns a sink over a link, with memory for replies.
     pub(super) fn to_link_with(link: Arc<dyn Link>, out: Vec<u8>) -> Sink {
         let capacity = out.capacity();
         let mut sink = Sink::to(Target::Link(link), out);
@@ -66,7 +79,7 @@ impl Sink {
         sink
     }
 
-    /// To a link over which no reply goes.
+    /// Returns a sink to a link over which no reply goes.
     pub(super) fn without_memory(link: Arc<dyn Link>) -> Sink {
         Sink::to(Target::Link(link), Vec::new())
     }
@@ -76,36 +89,84 @@ impl Sink {
         mem::take(&mut self.out)
     }
 
-    /// To a link that another thread may write to.
+    /// Returns a sink to a link that another thread may write to.
     pub(super) fn to_shared(link: Arc<dyn Link>, turn: Arc<Turn>) -> Sink {
         Sink::to(Target::Shared(link, turn), Vec::new())
+    }
+
+    /// Returns the connection that the request came over, if it came over one.
+    pub(crate) fn link(&self) -> Option<&dyn Link> {
+        match &self.target {
+            Target::Link(link) | Target::Shared(link, _) => Some(&**link),
+            Target::Memory(_) | Target::Mailbox(_) => self.behind.as_deref(),
+        }
+    }
+
+    /// Returns the same for interceptors and access rules.
+    pub(crate) fn origin(&self) -> Origin<'_> {
+        Origin {
+            link: self.link(),
+            visited: self.status.as_ref().map(|status| &status.visited),
+        }
+    }
+
+    /// Returns where the request came from, for who serves it aside.
+    pub(crate) fn came_over(&self) -> CameOver {
+        let link = match &self.target {
+            Target::Link(link) | Target::Shared(link, _) => Some(link),
+            Target::Memory(_) | Target::Mailbox(_) => self.behind.as_ref(),
+        };
+        CameOver {
+            link: link.cloned(),
+            status: self.status.clone(),
+        }
     }
 
     pub(crate) fn to_memory(buffer: Vec<u8>) -> Sink {
         Sink::to(Target::Memory(None), buffer)
     }
 
+    /// Returns a sink to memory, for a request that came over a connection: code that asks who sent
+    /// it is told so.
+    pub(crate) fn kept_back(from: CameOver) -> Sink {
+        let mut sink = Sink::to_memory(Vec::new());
+        sink.behind = from.link;
+        sink.status = from.status;
+        sink
+    }
+
     fn to(target: Target, out: Vec<u8>) -> Sink {
+        let most = target.most();
         Sink {
+            usual: most.map_or(SMALL, |most| most.min(SMALL)),
             target,
             out,
             answered: false,
             deferred: false,
-            client: None,
+            behind: None,
+            status: None,
             kept: Buffer::of(None),
             expected: None,
             broken: false,
         }
     }
 
-    /// Counts large replies among those of a client.
-    pub(super) fn of(self, client: Option<Arc<Client>>) -> Sink {
-        let mut kept = Buffer::of(client.as_ref());
+    /// Counts large replies among those of the client of a connection.
+    pub(super) fn of(self, status: &Arc<Status>) -> Sink {
+        let mut kept = Buffer::of(status.client.as_ref());
         kept.planned(self.kept.capacity());
         Sink {
-            client,
+            status: Some(Arc::clone(status)),
             kept,
             ..self
+        }
+    }
+
+    /// Returns the client for whom replies are counted: that of a connection.
+    fn client(&self) -> Option<&Arc<Client>> {
+        match &self.target {
+            Target::Link(_) | Target::Shared(..) => self.status.as_ref()?.client.as_ref(),
+            Target::Memory(_) | Target::Mailbox(_) => None,
         }
     }
 
@@ -179,7 +240,7 @@ impl Sink {
         if let Target::Link(link) | Target::Shared(link, _) = &self.target {
             // It is there already: it counts, whatever else does.
             let large = message.len() > SMALL;
-            let _owed = large.then(|| Owed::acknowledge(self.client.as_ref(), message.len()));
+            let _owed = large.then(|| Owed::acknowledge(self.client(), message.len()));
             let turn = self.target.turn();
             let _ours = turn.as_ref().map(|turn| turn.to_write());
             self.broken |= link.write(&mut [IoSlice::new(message)]).is_err();
@@ -203,13 +264,18 @@ impl Sink {
         }
     }
 
-    pub(crate) fn encoder<'a>(&mut self, options: &Options, dialect: Dialect) -> Encoder<'a> {
+    #[inline]
+    pub(crate) fn encoder<'a>(
+        &mut self,
+        order: ByteOrder,
+        options: &Options,
+        dialect: Dialect,
+    ) -> Encoder<'a> {
         let gather_above = match self.target {
             Target::Link(_) | Target::Shared(..) => options.gather_above,
             Target::Memory(_) | Target::Mailbox(_) => usize::MAX,
         };
-        Encoder::new(mem::take(&mut self.out), options.byte_order, dialect)
-            .gather_above(gather_above)
+        Encoder::new(mem::take(&mut self.out), order, dialect).gather_above(gather_above)
     }
 
     /// Sends the reply that an encoder has written, and takes its buffer; `request`: what it answers, where large replies
@@ -223,7 +289,7 @@ impl Sink {
     ) {
         self.answered = true;
         if let Target::Link(link) = &self.target
-            && reply.position() <= SMALL
+            && reply.position() <= self.usual
         {
             // What nearly every reply is.
             let turn = self.target.turn();
@@ -245,6 +311,9 @@ impl Sink {
         reply: Encoded<'_>,
         request: Option<&Request<'_>>,
     ) {
+        if self.target.most().is_some_and(|most| reply.len() > most) {
+            return self.send_oversized(options, wire, reply);
+        }
         match &mut self.target {
             Target::Link(_) | Target::Shared(..) if reply.len() > SMALL => {
                 self.send_large(options, wire, reply, request);
@@ -258,6 +327,15 @@ impl Sink {
             }
             Target::Mailbox(_) => self.discard(options, reply.into_buffer()),
         }
+    }
+
+    /// Answers a request, which was run, that its reply is larger than a datagram.
+    #[cold]
+    fn send_oversized(&mut self, options: &Options, wire: Wire, reply: Encoded<'_>) {
+        let id = id_of(&reply, wire);
+        self.discard(options, reply.into_buffer());
+        let exception = raise::oversized(CompletionStatus::Yes);
+        self.send_exception(options, wire, id, wire.dialect(), exception);
     }
 
     /// Sends a large reply, which counts against its client until it is written.
@@ -278,7 +356,7 @@ impl Sink {
         let expected = match self.expected.take() {
             Some(expected) => expected.came(octets),
             None => {
-                let client = self.client.as_ref().filter(|_| octets >= LARGE);
+                let client = self.client().filter(|_| octets >= LARGE);
                 if let Some((client, request)) = client.zip(request) {
                     serving_context::remember_reply(client, request, octets);
                 }
@@ -287,7 +365,7 @@ impl Sink {
         };
         let owed = match expected {
             Some(owed) => owed.came(octets, options),
-            None => Owed::incur(self.client.as_ref(), octets, options),
+            None => Owed::incur(self.client(), octets, options),
         };
         if let Some(_owed) = owed {
             drop(encoding);
@@ -340,7 +418,7 @@ impl Sink {
         dialect: Dialect,
         exception: SystemException,
     ) {
-        let mut e = self.encoder(options, dialect);
+        let mut e = self.encoder(options.byte_order, options, dialect);
         let _ = wire.system_exception_reply(&mut e, id, exception, &[]);
         self.send(options, wire, &mut e, None);
     }
@@ -360,7 +438,15 @@ fn id_of(reply: &Encoded<'_>, wire: Wire) -> u32 {
 }
 
 impl Target {
-    /// Who may write now; `None` while nobody else could.
+    /// Returns the most octets of a reply, where there is a limit.
+    fn most(&self) -> Option<usize> {
+        match self {
+            Target::Link(link) | Target::Shared(link, _) => link.facts().mtu,
+            Target::Memory(_) | Target::Mailbox(_) => None,
+        }
+    }
+
+    /// Returns the turn to write; `None` while no other thread could.
     #[inline]
     fn turn(&self) -> Option<Arc<Turn>> {
         match self {

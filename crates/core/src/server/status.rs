@@ -9,12 +9,15 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use oxorb_giop::{Inbox, Limits, Reading, Wire};
 use oxorb_object::Version;
+use oxorb_transport::Link;
 
 use super::client::Client;
 use super::home::WeakHome;
 use super::lane::Lane;
 use super::session::Session;
 use crate::Options;
+use crate::access_index::Visited;
+use crate::budget::{Account, Ledger};
 use crate::conn::{Calls, Turn};
 use crate::lock::Mutex;
 use crate::policy::LargePayloads;
@@ -35,11 +38,15 @@ pub(crate) struct Status {
     /// Requests that came over it and are to be answered later.
     pub(super) unanswered: AtomicUsize,
     pub(crate) client: Option<Arc<Client>>,
+    /// Access rules that concern its peer; set with the first request where there are some.
+    pub(super) visited: Visited,
+    /// Budget of its client; set with the first request where there are budgets.
+    pub(super) account: OnceLock<Arc<Account>>,
     /// Threads that serve it, and requests to be answered later.
     servers: AtomicUsize,
     /// Reader of the connection: see [`Phase`].
     phase: AtomicU64,
-    /// As it was when somebody looked last.
+    /// Phase at the last look.
     looked: AtomicU64,
     /// Lower half of the phase when somebody looked last: how many requests had begun by then.
     counted: AtomicU32,
@@ -47,13 +54,13 @@ pub(crate) struct Status {
     watched: AtomicU64,
     /// Messages behind the request that runs.
     pub(super) behind: Mutex<Option<Inbox>>,
-    /// As the last request left it, for who takes over.
+    /// Session as the last request left it, for the thread that takes over.
     pub(super) session: Mutex<Session>,
     /// Write lock; `None` while a single thread uses the connection.
     turn: OnceLock<Arc<Turn>>,
     /// The calls that go the other way, on a bidirectional connection.
     calls: OnceLock<Arc<dyn Calls>>,
-    /// How messages are read, if their protocol is another than GIOP.
+    /// Reader of messages, if their protocol is another than GIOP.
     reading: OnceLock<Reading>,
     /// Policy about large payloads of the endpoint that it came to; unset: the ORB's.
     payloads: OnceLock<LargePayloads>,
@@ -101,6 +108,12 @@ const STREAM: u32 = 8;
 const SHORT: u32 = 50_000;
 
 impl Status {
+    /// Returns the account of its client: its own peer, or that of the connection it was made for.
+    #[inline]
+    pub(super) fn account(&self, ledger: &Ledger, link: &Arc<dyn Link>) -> Option<&Arc<Account>> {
+        Some(self.account.get_or_init(|| ledger.client(link.identity())))
+    }
+
     pub(super) fn new(now: u64, client: Option<Arc<Client>>) -> Status {
         Status {
             idle_since: AtomicU64::new(now),
@@ -110,6 +123,8 @@ impl Status {
             keep: AtomicBool::new(false),
             unanswered: AtomicUsize::new(0),
             client,
+            visited: Visited::new(),
+            account: OnceLock::new(),
             servers: AtomicUsize::new(1),
             phase: AtomicU64::new(0),
             looked: AtomicU64::new(0),
@@ -214,7 +229,7 @@ impl Status {
         self.turn.get()
     }
 
-    /// From now on several threads do.
+    /// Returns the turns to write, which several threads take from now on.
     pub(crate) fn turns(&self) -> &Arc<Turn> {
         self.turn.get_or_init(Arc::default)
     }
@@ -224,7 +239,8 @@ impl Status {
         self.calls.get()
     }
 
-    /// From now on it carries calls of this side, too, whose writers have the same turns.
+    /// Notes that the connection carries calls of this side, too, whose writers have the same
+    /// turns.
     pub(crate) fn use_both_ways(&self, calls: Arc<dyn Calls>) {
         let _ = self.calls.set(calls);
     }

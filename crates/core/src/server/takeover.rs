@@ -1,4 +1,4 @@
-//! Has connections read whose threads are in long requests.
+//! Takeover of connections whose threads are in long requests.
 //!
 //! A thread that runs a request does not see what comes over its connection meanwhile, and looking before each request
 //! would cost each a system call. So one thread looks now and then which connections are still in the request that they
@@ -105,7 +105,7 @@ impl Takeover {
         }
     }
 
-    /// Has the thread look at once, and so see when the ORB ends.
+    /// Makes the thread look at once, and so see when the ORB ends.
     pub(crate) fn wake(&self) {
         if let Some(reactor) = self.reactor.get() {
             reactor.wake();
@@ -148,7 +148,7 @@ impl Takeover {
         }
     }
 
-    /// Has input of a connection wake the thread, once.
+    /// Lets input of a connection wake the thread, once.
     fn arm(&self, connection: &LongRunning) {
         let LongRunning { id, link, .. } = connection;
         if let Some(reactor) = self.reactor.get() {

@@ -39,7 +39,7 @@ const MAX_TAKEOVER_THREADS: usize = 256;
 /// Takeover threads that are needed at the moment.
 static TAKEOVER_THREADS: AtomicUsize = AtomicUsize::new(0);
 
-/// What threads that serve a connection do before they block.
+/// Actions of threads that serve a connection, before they block.
 pub(super) static BESIDE: Beside = Beside {
     step_aside: || {
         serving_context::with(|context| {
@@ -73,6 +73,8 @@ impl ServingContext {
             behind.is_none().then(|| Arc::clone(&served.link))
         };
         let arrived = match (own.as_ref().and_then(|own| own.poll_fd()), reply.poll_fd()) {
+            _ if own.as_ref().is_some_and(|own| own.pending()) => true,
+            _ if reply.pending() => false,
             (Some(own), Some(reply)) => {
                 oxorb_sys::poll::first_readable(own, reply, limit).is_ok_and(|ready| ready.0)
             }

@@ -1,5 +1,5 @@
-//! This crate's own clients and servers in a simulated world: one thread at a time, a network of our own, and a clock
-//! that jumps to the next deadline when all threads wait.
+//! Simulated world for this crate's own clients and servers: one thread at a time, a network of our
+//! own, and a clock that jumps to the next deadline when all threads wait.
 //!
 //! Threads are the system's, but only one of a world runs; where a thread locks, waits, sleeps or ends, the world's
 //! seeded generator chooses the next one. So a seed gives one run, hours of which pass in milliseconds, and a thread

@@ -19,7 +19,7 @@ use super::sync::{Condvar, Mutex, MutexGuard};
 use super::world::here;
 use crate::protocol::{Placed, Protocol, Protocols};
 
-/// What the network does from now on. What is under way already stays as it is.
+/// Behaviour of the network from now on. What is under way already stays as it is.
 #[derive(Clone)]
 pub(crate) struct Weather {
     /// Time that octets are under way.
@@ -43,11 +43,11 @@ pub(crate) enum Connect {
     Made,
     /// Refused after a round trip, so many times; made then.
     Refused(u32),
-    /// Nobody answers.
+    /// The server does not answer.
     Silent,
 }
 
-/// What happens to a connection, each way.
+/// Troubles of a connection, each way.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(crate) struct Fate {
     pub(crate) to_server: Trouble,
@@ -58,9 +58,9 @@ pub(crate) struct Fate {
 pub(crate) enum Trouble {
     #[default]
     None,
-    /// After so many octets the connection is reset.
+    /// The connection is reset after so many octets.
     Cut(u64),
-    /// After so many octets nothing arrives any more.
+    /// The connection falls silent after so many octets.
     Stall(u64),
 }
 
@@ -95,7 +95,7 @@ struct State {
     random: Option<Random>,
 }
 
-/// One direction of a connection.
+/// Direction of a connection.
 #[derive(Default)]
 struct Pipe {
     /// Octets under way or unread, by the moment of their arrival.
@@ -108,7 +108,7 @@ struct Pipe {
     end: Option<u64>,
     /// Moment at which both sides learn that the connection is lost.
     reset: Option<u64>,
-    /// Nobody reads any more.
+    /// Whether no further octet is read.
     deaf: bool,
     /// The writer has closed.
     closed: bool,
@@ -260,7 +260,7 @@ impl Network {
         change(&mut self.0.state().weather);
     }
 
-    /// Has all connections die of now, as when a cable is cut and both sides learn of it.
+    /// Resets all present connections, as when a cable is cut and both sides learn of it.
     pub(crate) fn reset_all(&self) {
         let now = now();
         let mut state = self.0.state();
@@ -270,7 +270,7 @@ impl Network {
         self.0.change(state);
     }
 
-    /// Has nothing arrive any more over the connections of now.
+    /// Stalls all present connections: nothing arrives over them any more.
     pub(crate) fn stall_all(&self) {
         let mut state = self.0.state();
         for pipe in state.pipes.values_mut() {
@@ -507,7 +507,7 @@ impl Drop for Listening {
     }
 }
 
-/// One end of a connection.
+/// End of a connection.
 pub(crate) struct SimulatedLink {
     wire: Arc<Wire>,
     incoming: u64,

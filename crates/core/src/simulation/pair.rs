@@ -21,7 +21,7 @@ pub(super) static NOTE: Op = Op::oneway("note");
 const KEY: &[u8] = b"worker";
 const TYPE: &str = "IDL:test/Worker:1.0";
 
-/// What a servant is asked for.
+/// Work that a servant is asked for.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Work {
     /// Number of the request; its answer is one more.
@@ -255,7 +255,7 @@ impl Server {
     }
 }
 
-/// One client and one server.
+/// Client and server.
 pub(super) struct Pair {
     pub(super) net: Network,
     pub(super) server: Server,

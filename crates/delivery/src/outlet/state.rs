@@ -1,4 +1,4 @@
-//! What the lock of an outlet guards.
+//! State that the lock of an outlet guards.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ const HANDS: usize = 16;
 pub(crate) struct State<E> {
     pub(super) queue: Queue<E>,
     qos: Qos,
-    /// One for each lane; a single one without lanes.
+    /// Places, one for each lane; a single one without lanes.
     lanes: Box<[Place]>,
     counts: Counts,
     core: Arc<Core>,
@@ -50,11 +50,11 @@ pub(crate) struct State<E> {
 /// Way in which turns are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turns {
-    /// By threads of suppliers, each of which takes one after the other.
+    /// Delivery by threads of suppliers, each of which takes one event after the other.
     Reactive,
-    /// By a lane, first come, first served.
+    /// Delivery by a lane, first come, first served.
     Lane,
-    /// By a lane that orders outlets by the deadline of their next event.
+    /// Delivery by a lane that orders outlets by the deadline of their next event.
     ByDeadline,
 }
 
@@ -86,7 +86,7 @@ pub(super) enum Next {
 pub(super) enum Taken<E> {
     /// Take these, and one more turn may be wanted meanwhile.
     Hand(Hand<E>, Next),
-    /// One has expired: report and ask again.
+    /// The event has expired: report it and ask again.
     Expired(Entry<E>),
     Nothing(Next),
 }
@@ -477,11 +477,11 @@ impl<E> State<E> {
 /// Answer to a consumer that pulls.
 pub(super) enum Pulled<E> {
     Event(E),
-    /// One has expired: report and ask again.
+    /// The event has expired: report it and ask again.
     Expired(Entry<E>),
-    /// Nothing; the moment is that at which the next event starts.
+    /// The queue has no event to deliver; the moment is that at which the next event starts.
     Empty(Option<u64>),
-    /// Nothing, and nothing will come.
+    /// The queue is empty for good.
     Over,
 }
 

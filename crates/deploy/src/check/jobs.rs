@@ -10,33 +10,36 @@ use super::lookup::{Accepts, Lookup};
 use crate::finding::{Finding, Place, Severity, Source, listed};
 use crate::model::basic::PortKind;
 use crate::model::plan::{Instance, Plan};
-use crate::model::rtcad::{Attachment, Level, Period, ServerResources, Work};
+use crate::model::rtcad::{Attachment, Events, Level, Period, ServerResources, Work};
 
-/// One piece of work within a chain.
+/// Piece of work within a chain.
 pub(super) struct Job<'p> {
     /// `instance.port`, or the instance.
     pub(super) name: String,
     pub(super) instance: &'p Instance,
     pub(super) node: usize,
-    /// What sets it going; none: time does.
+    /// Job that sets it going; none: time does.
+    pub(super) from: Option<usize>,
+    /// Job that it follows: the job that sets it going, or, where that pushes to one consumer after
+    /// the other, the last one before.
     pub(super) parent: Option<usize>,
     /// Whether its parent waits for it.
     pub(super) is_call: bool,
     /// Own time, with calls that run as a part of it.
     pub(super) wcet: Nanos,
-    /// Of the work that time releases.
+    /// Period of the work that time releases.
     pub(super) period: Nanos,
-    /// From that release on.
+    /// Deadline, from that release on.
     pub(super) deadline: Nanos,
     pub(super) jitter: Nanos,
     pub(super) blocking: Nanos,
     /// CORBA priority; none: an ordinary thread, which all others precede.
     pub(super) priority: Option<i16>,
-    /// Of the message that sets it going.
+    /// Delay of the message that sets it going.
     pub(super) delay: Nanos,
     pub(super) level: Level,
     pub(super) importance: Level,
-    /// Of the work.
+    /// Place of the work.
     pub(super) place: Place,
 }
 
@@ -50,27 +53,52 @@ pub(super) struct Jobs<'p> {
 /// A port of an instance, by index and name.
 type End<'p> = (usize, &'p str);
 
+/// Way in which a job sets another going.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum How {
+    /// The job waits for the other one, and then goes on.
+    Call,
+    /// The job waits for the other one after its own work.
+    Push,
+    /// The job does not wait.
+    HandOver,
+}
+
+/// Origin of a new job.
+#[derive(Clone, Copy)]
+struct Origin {
+    from: usize,
+    parent: usize,
+    is_call: bool,
+}
+
 struct Maker<'p> {
     plan: &'p Plan,
     lookup: Lookup<'p>,
-    /// By user: the connection, and the provider that it leads to.
+    /// Connections by user, and the providers that they lead to.
     leads: HashMap<End<'p>, Vec<(usize, End<'p>)>>,
-    /// By instance: sources and receptacles that are connected, in the order of the plan.
+    /// Connected sources and receptacles by instance, in the order of the plan.
     uses: Vec<Vec<(&'p str, PortKind)>>,
     /// Sinks of events that something is connected to.
     sinks: HashSet<End<'p>>,
     nodes: Vec<&'p str>,
     node_at: HashMap<&'p str, usize>,
-    /// By work: the ports that it uses, of which something is connected to each; events first.
+    /// Ports that each work uses, and of which something is connected to each; events first.
     used: HashMap<*const Work, Rc<[(&'p str, bool)]>>,
     jobs: Vec<Job<'p>>,
     /// Ports on the way from the root to the job that is being made.
     path: Vec<End<'p>>,
+    /// The last job, so far, of the thread of control that pushes events from consumer to consumer.
+    last: Option<usize>,
+    /// Calls on the way from the root.
+    calls: usize,
+    /// Time that answers take from the last job back to the one that pushes next.
+    returning: Nanos,
     /// Connections followed so far.
     steps: usize,
     findings: Vec<Finding>,
     told: HashSet<(usize, String)>,
-    /// By port: how often it is called in a second.
+    /// Calls in a second, by port.
     rates: HashMap<End<'p>, f64>,
 }
 
@@ -99,6 +127,9 @@ impl<'p> Jobs<'p> {
             used: HashMap::new(),
             jobs: Vec::new(),
             path: Vec::new(),
+            last: None,
+            calls: 0,
+            returning: 0,
             steps: 0,
             findings: Vec::new(),
             told: HashSet::new(),
@@ -221,6 +252,7 @@ impl<'p> Maker<'p> {
                 );
             }
         };
+        (self.last, self.calls, self.returning) = (None, 0, 0);
         self.job(at, attachment, work, None, period, 0);
     }
 
@@ -241,7 +273,7 @@ impl<'p> Maker<'p> {
         at: usize,
         attachment: &'p Attachment,
         work: &'p Work,
-        parent: Option<(usize, bool)>,
+        origin: Option<Origin>,
         period: Nanos,
         delay: Nanos,
     ) {
@@ -250,7 +282,7 @@ impl<'p> Maker<'p> {
         }
         let instance = &self.plan.instance[at];
         let own = self.lookup.accepts(instance);
-        let inherited = parent.and_then(|(parent, _)| self.jobs[parent].priority);
+        let inherited = origin.and_then(|origin| self.jobs[origin.from].priority);
         let priority = match own {
             Accepts::Declared(priority) => Some(priority),
             Accepts::Propagated { default, .. } => inherited.or(Some(default)),
@@ -260,12 +292,12 @@ impl<'p> Maker<'p> {
         let node = self.node_at.get(node).copied().unwrap_or_default();
         let deadline = work.deadline.map_or(period, |deadline| deadline.0);
         // A call on the same node at the caller's priority is a part of the caller.
-        let part_of = parent.filter(|&(parent, is_call)| {
-            let caller = &self.jobs[parent];
-            is_call && caller.node == node && caller.priority == priority
+        let part_of = origin.filter(|origin| {
+            let caller = &self.jobs[origin.from];
+            origin.is_call && caller.node == node && caller.priority == priority
         });
         let this = match part_of {
-            Some((caller, _)) => {
+            Some(Origin { from: caller, .. }) => {
                 let caller_job = &mut self.jobs[caller];
                 let (level, importance) = (attachment.criticality, attachment.importance);
                 caller_job.level = caller_job.level.max(level.unwrap_or(Level::Low));
@@ -285,8 +317,9 @@ impl<'p> Maker<'p> {
                     },
                     instance,
                     node,
-                    parent: parent.map(|(parent, _)| parent),
-                    is_call: parent.is_some_and(|(_, is_call)| is_call),
+                    from: origin.map(|origin| origin.from),
+                    parent: origin.map(|origin| origin.parent),
+                    is_call: origin.is_some_and(|origin| origin.is_call),
                     wcet: work.wcet.0,
                     period,
                     deadline,
@@ -298,7 +331,11 @@ impl<'p> Maker<'p> {
                     importance: attachment.importance.unwrap_or(Level::Low),
                     place: work.place,
                 });
-                self.jobs.len() - 1
+                let this = self.jobs.len() - 1;
+                if origin.is_none_or(|origin| !origin.is_call) {
+                    self.last = Some(this);
+                }
+                this
             }
         };
         self.follow(at, instance, work, this, period);
@@ -312,9 +349,16 @@ impl<'p> Maker<'p> {
         this: usize,
         period: Nanos,
     ) {
+        let attachment = self.lookup.attachment(&instance.name);
+        let events = attachment.and_then(|attachment| attachment.events);
         for &(port, is_event) in &*self.used(at, instance, work) {
+            let how = match (is_event, events) {
+                (false, _) => How::Call,
+                (true, Some(Events::Channel)) => How::HandOver,
+                (true, Some(Events::Direct) | None) => How::Push,
+            };
             for (connection, to) in self.leads.get(&(at, port)).cloned().unwrap_or_default() {
-                self.step(connection, to, this, !is_event, period);
+                self.step(connection, to, this, how, period);
             }
         }
     }
@@ -369,7 +413,7 @@ impl<'p> Maker<'p> {
     }
 
     /// Goes over one connection.
-    fn step(&mut self, connection: usize, to: End<'p>, from: usize, is_call: bool, period: Nanos) {
+    fn step(&mut self, connection: usize, to: End<'p>, from: usize, how: How, period: Nanos) {
         let connection = &self.plan.connection[connection];
         let target = &self.plan.instance[to.0];
         let place = self.jobs[from].place;
@@ -444,7 +488,35 @@ impl<'p> Maker<'p> {
         }
         let delay = said.filter(|_| crosses).map_or(0, |timing| timing.delay.0);
         self.path.push(to);
-        self.job(to.0, attachment, work, Some((from, is_call)), period, delay);
+        let make = |maker: &mut Self, parent: usize, is_call: bool, delay: Nanos| {
+            let origin = Some(Origin {
+                from,
+                parent,
+                is_call,
+            });
+            maker.job(to.0, attachment, work, origin, period, delay);
+        };
+        match how {
+            How::Call => {
+                self.calls += 1;
+                make(self, from, true, delay);
+                self.calls -= 1;
+            }
+            // The caller waits for what is pushed by what it calls, too.
+            How::Push if self.calls > 0 => make(self, from, true, delay),
+            How::Push => {
+                let before = self.last.unwrap_or(from);
+                let answers = std::mem::take(&mut self.returning);
+                make(self, before, false, answers.saturating_add(delay));
+                self.returning = self.returning.saturating_add(delay);
+            }
+            How::HandOver => {
+                let known = (self.last, self.calls, self.returning);
+                (self.calls, self.returning) = (0, 0);
+                make(self, from, false, delay);
+                (self.last, self.calls, self.returning) = known;
+            }
+        }
         self.path.pop();
     }
 

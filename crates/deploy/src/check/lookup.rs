@@ -22,14 +22,14 @@ pub struct Lookup<'r> {
 /// Priorities at which an instance accepts requests.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Accepts {
-    /// One of its own, whatever the client's.
+    /// Priority of its own, whatever the client's.
     Declared(i16),
     /// The client's; with lanes, those only.
     Propagated {
         default: i16,
         lanes: Option<Rc<BTreeSet<i16>>>,
     },
-    /// No priority: an ordinary server.
+    /// Absence of a priority: an ordinary server.
     Ordinary(Option<i16>),
 }
 

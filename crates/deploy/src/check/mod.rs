@@ -20,7 +20,7 @@ pub use policies::set_of;
 pub use ports::{ComponentType, Components, Port, type_of};
 pub use timing::{Chain, Timing};
 
-/// What is checked together.
+/// Documents that are checked together.
 #[derive(Debug, Clone, Copy)]
 pub struct Input<'a> {
     /// The plan.

@@ -1,4 +1,4 @@
-//! How many pairs of ends one connection may join.
+//! Limit of the pairs of ends that a connection may join.
 
 use crate::model::plan::Connection;
 

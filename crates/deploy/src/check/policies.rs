@@ -86,7 +86,7 @@ struct Checked<'c> {
     bands: HashMap<&'c str, (&'c ConnectionBands, Bands)>,
     sets: HashMap<&'c str, &'c PolicySet>,
     findings: Vec<Finding>,
-    /// Those whose places are in the plan.
+    /// Findings whose places are in the plan.
     in_plan: Vec<Finding>,
 }
 

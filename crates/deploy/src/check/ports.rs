@@ -6,12 +6,12 @@ use super::pairs::too_many_pairs;
 use crate::finding::{Finding, listed};
 use crate::model::basic::{PortKind, Property};
 use crate::model::plan::{Endpoint, Implementation, Instance, Plan};
-use crate::model::value::{Basic, Type};
+use crate::model::value::Basic;
 
 /// A port of a type of components.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Port {
-    /// Its kind.
+    /// Kind of the port.
     pub kind: PortKind,
     /// The type that a facet has, a receptacle wants, or events are of, as a scoped name.
     pub type_name: String,
@@ -201,7 +201,7 @@ fn attributes(instance: &Instance, type_name: &str, found: &ComponentType) -> Ve
                 let cure = format!("{type_name} has {known}");
                 findings.push(Finding::error(property.place, what).cure(cure));
             }
-            Some(Some(wanted)) if property.value.kind != Type::Basic(*wanted) => {
+            Some(Some(wanted)) if property.value.kind.basic() != Some(*wanted) => {
                 let what = format!(
                     "attribute {:?} of {type_name} is of type {}",
                     property.name,

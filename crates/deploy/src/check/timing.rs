@@ -5,8 +5,9 @@
 //! before a step, all those before it have run, and whatever else runs meanwhile is at least as urgent. Other transactions
 //! interfere as often as their periods and jitter allow (Tindell and Clark); the rest of the own one does once, as long as all
 //! of it is done before its next release. What takes longer than its period has no bound here, and neither has what such a
-//! job may delay of its own transaction. Jobs of one priority wait for each other. Events are handed over when the work that
-//! emits them ends, and their senders wait for nothing.
+//! job may delay of its own transaction. Jobs of one priority wait for each other. Events leave when the work that emits them
+//! ends. One that is pushed directly keeps its sender until its consumer is done, so that what is pushed next follows the whole
+//! way of the one before; one that a channel takes is not waited for.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -30,13 +31,13 @@ pub struct Chain {
     pub priority: Option<i16>,
     /// Time between releases, in nanoseconds.
     pub period: Nanos,
-    /// From the release of the first to the end of the last, in nanoseconds.
+    /// Longest allowed time from the release of the first to the end of the last, in nanoseconds.
     pub deadline: Nanos,
     /// The longest from the release of the first to the end of the last, in nanoseconds; `None`: there is no bound.
     pub response: Option<Nanos>,
     /// Whether a miss forbids deployment.
     pub is_critical: bool,
-    /// What the response consists of.
+    /// Parts of the response.
     pub because: String,
     /// Position of the last work in the document of resources.
     pub place: Place,
@@ -119,12 +120,12 @@ impl Chain {
 /// Rounds after which what still grows has no bound.
 const MOST_ROUNDS: usize = 100;
 
-/// What is known of a job in a round. It only grows.
+/// State of a job in a round. It only grows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct State {
     /// Latest release, from that of its chain; none: no bound.
     arrival: Option<Nanos>,
-    /// From the release of its segment to its end.
+    /// Time from the release of its segment to its end.
     alone: Nanos,
     /// Part of that for which it waits for other nodes.
     suspended: Nanos,
@@ -170,7 +171,7 @@ struct Segment {
     parts: Vec<usize>,
     /// Calls to other nodes.
     elsewhere: Vec<usize>,
-    /// Other jobs of the same transaction on the node, which may come once.
+    /// Jobs of the same transaction on the node that may come once.
     beside: Vec<usize>,
     /// The least priority of its parts.
     priority: Option<i16>,
@@ -382,10 +383,10 @@ fn report(jobs: &Jobs<'_>, states: &[State], verdicts: &[Option<(TaskSet, Verdic
     let marks_critical = all.iter().any(|job| job.level >= Level::High);
     let chains = all.iter().enumerate().map(|(at, job)| {
         let mut steps = vec![job.name.clone()];
-        let mut parent = job.parent;
-        while let Some(above) = parent {
+        let mut from = job.from;
+        while let Some(above) = from {
             steps.push(all[above].name.clone());
-            parent = all[above].parent;
+            from = all[above].from;
         }
         steps.reverse();
         let because = verdicts[at]

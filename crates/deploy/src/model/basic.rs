@@ -39,7 +39,7 @@ spelled! {
         Maximum = "Maximum",
         /// A value that has to be equal.
         Attribute = "Attribute",
-        /// One of several values.
+        /// Selection of one of several values.
         Selection = "Selection",
     }
 }
@@ -49,7 +49,7 @@ described! {
     SatisfierProperty {
         /// Name.
         name: String = "name",
-        /// How it satisfies.
+        /// Rule by which the value satisfies a requirement.
         kind: SatisfierPropertyKind = "kind",
         /// Whether it changes at run time.
         dynamic: Option<bool> = "dynamic",
@@ -65,7 +65,7 @@ described! {
         name: Option<String> = "name",
         /// Type of the resource.
         resource_type: String = "resourceType",
-        /// What it has to have.
+        /// Properties that the resource has to have.
         property: Vec<Property> = "property",
     }
 }
@@ -77,7 +77,7 @@ described! {
         name: String = "name",
         /// Types that it satisfies.
         resource_type: Vec<String> = "resourceType",
-        /// What it has.
+        /// Properties that the resource has.
         property: Vec<SatisfierProperty> = "property",
     }
 }
@@ -85,7 +85,7 @@ described! {
 described! {
     /// A type that has to be there beforehand (`Deployment::ImplementationDependency`).
     ImplementationDependency {
-        /// Its name.
+        /// Name of the requirement.
         required_type: String = "requiredType",
     }
 }
@@ -147,7 +147,7 @@ described! {
         exclusive_user: Option<bool> = "exclusiveUser",
         /// Whether it may stay unconnected.
         optional: Option<bool> = "optional",
-        /// Its kind.
+        /// Kind of the port.
         kind: PortKind = "kind",
         /// Parameters of its template.
         template_param: Vec<String> = "templateParam",
@@ -209,9 +209,9 @@ described! {
 }
 
 spelled! {
-    /// Who uses whom (`Deployment::ResourceUsageKind`).
+    /// Who uses a resource (`Deployment::ResourceUsageKind`).
     ResourceUsageKind {
-        /// Nobody.
+        /// Nobody uses it.
         None = "None",
         /// The instance uses the resource.
         InstanceUsesResource = "InstanceUsesResource",

@@ -68,7 +68,7 @@ described! {
         resource_type: Vec<String> = "resourceType",
         /// Nodes that have it.
         node: Vec<Ref> = "node",
-        /// What it has.
+        /// Properties that the resource has.
         property: Vec<SatisfierProperty> = "property",
     }
 }

@@ -1,4 +1,4 @@
-//! What OMG's Deployment and Configuration describes, struct by struct with its names.
+//! Structs of OMG's Deployment and Configuration, with its names.
 
 pub mod basic;
 pub mod domain;

@@ -12,9 +12,9 @@ use crate::finding::{Error, Place};
 /// A description that stands in place or in a document of its own.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Link<T> {
-    /// In place.
+    /// Content in place.
     Here(Box<T>),
-    /// In another document (`href`).
+    /// Content of another document (`href`).
     At {
         /// Path of the document, relative to this one.
         href: String,
@@ -81,7 +81,7 @@ described! {
 described! {
     /// A package to be imported (`Deployment::ComponentPackageImport`).
     ComponentPackageImport {
-        /// Where it is found.
+        /// Addresses at which the package is found.
         location: Vec<String> = "location",
     }
 }
@@ -89,7 +89,7 @@ described! {
 described! {
     /// A demand of an implementation (`Deployment::ImplementationRequirement`).
     ImplementationRequirement {
-        /// Who uses whom.
+        /// Parties that use the resource.
         resource_usage: Vec<ResourceUsageKind> = "resourceUsage",
         /// Port of the resource.
         resource_port: Option<String> = "resourcePort",
@@ -99,13 +99,13 @@ described! {
         name: Option<String> = "name",
         /// Type of the resource.
         resource_type: String = "resourceType",
-        /// What it has to have.
+        /// Properties that the resource has to have.
         property: Vec<Property> = "property",
     }
 }
 
 described! {
-    /// What an implementation offers for selection (`Deployment::Capability`).
+    /// Capability that an implementation offers for selection (`Deployment::Capability`).
     Capability {
         /// Name.
         name: String = "name",
@@ -133,7 +133,7 @@ described! {
         label: Option<String> = "label",
         /// Identity.
         uuid: Option<String> = "UUID",
-        /// Where it is found.
+        /// Addresses at which the file is found.
         location: Vec<String> = "location",
         /// Artifacts that it needs.
         depends_on: Vec<NamedArtifact> = "dependsOn",
@@ -231,17 +231,17 @@ described! {
 }
 
 spelled! {
-    /// Where parts have to be (`Deployment::LocalityKind`).
+    /// Places in relation to each other that parts have to have (`Deployment::LocalityKind`).
     AssemblyLocalityKind {
-        /// On one node.
+        /// Parts stand on one node.
         SameNodeAnyProcess = "SameNodeAnyProcess",
-        /// In one process.
+        /// Parts stand in one process.
         SameNodeSameProcess = "SameNodeSameProcess",
-        /// On one node, in processes of their own.
+        /// Parts stand on one node, in processes of their own.
         SameNodeDifferentProcess = "SameNodeDifferentProcess",
-        /// On nodes of their own.
+        /// Parts stand on nodes of their own.
         DifferentNode = "DifferentNode",
-        /// In processes of their own.
+        /// Parts stand in processes of their own.
         DifferentProcess = "DifferentProcess",
         /// Anywhere.
         NoConstraint = "NoConstraint",
@@ -249,9 +249,9 @@ spelled! {
 }
 
 described! {
-    /// Where parts have to be (`Deployment::Locality`).
+    /// Parts and the places that they have to have (`Deployment::Locality`).
     AssemblyLocality {
-        /// Where.
+        /// Places that the parts have to have.
         constraint: AssemblyLocalityKind = "constraint",
         /// Parts, the ids of which are in the assembly.
         constrained_instance: Vec<Ref> = "constrainedInstance",
@@ -267,9 +267,9 @@ described! {
         connection: Vec<AssemblyConnection> = "connection",
         /// Properties of the whole.
         external_property: Vec<AssemblyProperty> = "externalProperty",
-        /// Where they have to be.
+        /// Places that instances have to have.
         locality: Vec<AssemblyLocality> = "locality",
-        /// Where they have to be, as newer schemas call it.
+        /// Places that instances have to have, under the name of newer schemas.
         locality_constraint: Vec<AssemblyLocality> = "localityConstraint",
     }
 }
@@ -285,11 +285,11 @@ described! {
         implements: Option<Link<ComponentInterfaceDescription>> = "implements",
         /// Made of parts.
         assembly_impl: Vec<ComponentAssemblyDescription> = "assemblyImpl",
-        /// In one piece.
+        /// Implementation in one piece.
         monolithic_impl: Vec<MonolithicImplementationDescription> = "monolithicImpl",
         /// Values of attributes.
         config_property: Vec<Property> = "configProperty",
-        /// What it offers for selection.
+        /// Capabilities that the implementation offers for selection.
         capability: Vec<Capability> = "capability",
         /// Types that have to be there.
         depends_on: Vec<ImplementationDependency> = "dependsOn",

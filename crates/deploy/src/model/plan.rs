@@ -18,7 +18,7 @@ described! {
         id: Id = "id",
         /// Name.
         name: String = "name",
-        /// Where it comes from.
+        /// Descriptions that this one was made from.
         source: Vec<String> = "source",
         /// Artifacts, the ids of which are in the plan.
         artifact: Vec<Ref> = "artifact",
@@ -32,15 +32,15 @@ described! {
 described! {
     /// A resource that an instance uses (`Deployment::InstanceResourceDeploymentDescription`).
     InstanceResource {
-        /// Who uses whom.
+        /// Party that uses the resource.
         resource_usage: Option<ResourceUsageKind> = "resourceUsage",
         /// Requirement that it satisfies.
         requirement_name: String = "requirementName",
         /// The resource; an id of real-time resources for CIAO.
         resource_name: String = "resourceName",
-        /// What of it is used, as newer schemas write it.
+        /// Properties of the resource that are used, as newer schemas write them.
         property: Vec<Property> = "property",
-        /// What of it is used, as older schemas write it.
+        /// Property of the resource that is used, as older schemas write it.
         resource_value: Option<Any> = "resourceValue",
     }
 }
@@ -54,7 +54,7 @@ described! {
         name: String = "name",
         /// Node that it runs on.
         node: Option<String> = "node",
-        /// Where it comes from.
+        /// Descriptions that this one was made from.
         source: Vec<String> = "source",
         /// Implementation, the id of which is in the plan.
         implementation: Ref = "implementation",
@@ -78,7 +78,7 @@ impl Instance {
 }
 
 described! {
-    /// One end of a connection at an instance (`Deployment::PlanSubcomponentPortEndpoint`).
+    /// End of a connection at an instance (`Deployment::PlanSubcomponentPortEndpoint`).
     Endpoint {
         /// Port.
         port_name: String = "portName",
@@ -115,7 +115,7 @@ described! {
         provider: Option<bool> = "provider",
         /// Port, if it is a component's.
         port_name: Option<String> = "portName",
-        /// Its types.
+        /// Types of the reference.
         supported_type: Vec<String> = "supportedType",
     }
 }
@@ -129,9 +129,9 @@ described! {
         requirement_name: String = "requirementName",
         /// The resource.
         resource_name: String = "resourceName",
-        /// What of it is used, as newer schemas write it.
+        /// Properties of the resource that are used, as newer schemas write them.
         property: Vec<Property> = "property",
-        /// What of it is used, as older schemas write it.
+        /// Property of the resource that is used, as older schemas write it.
         resource_value: Option<Any> = "resourceValue",
     }
 }
@@ -141,7 +141,7 @@ described! {
     Connection {
         /// Name.
         name: String = "name",
-        /// Where it comes from.
+        /// Descriptions that this one was made from.
         source: Vec<String> = "source",
         /// Demands on links.
         deploy_requirement: Vec<Requirement> = "deployRequirement",
@@ -171,7 +171,7 @@ described! {
     ExternalProperty {
         /// Name.
         name: String = "name",
-        /// Where it comes from.
+        /// Descriptions that this one was made from.
         source: Vec<String> = "source",
         /// Name towards the outside.
         external_name: String = "externalName",
@@ -187,9 +187,9 @@ described! {
         requirement_name: String = "requirementName",
         /// The resource.
         resource_name: String = "resourceName",
-        /// What of it is used, as newer schemas write it.
+        /// Properties of the resource that are used, as newer schemas write them.
         property: Vec<Property> = "property",
-        /// What of it is used, as older schemas write it.
+        /// Property of the resource that is used, as older schemas write it.
         resource_value: Option<Any> = "resourceValue",
     }
 }
@@ -201,11 +201,11 @@ described! {
         id: Id = "id",
         /// Name.
         name: String = "name",
-        /// Where it comes from.
+        /// Descriptions that this one was made from.
         source: Vec<String> = "source",
         /// Node that it is for.
         node: Option<String> = "node",
-        /// Where it is found.
+        /// Addresses at which the file is found.
         location: Vec<String> = "location",
         /// Settings of execution.
         exec_parameter: Vec<Property> = "execParameter",
@@ -217,7 +217,7 @@ described! {
 }
 
 spelled! {
-    /// How instances share processes (`Deployment::PlanLocalityKind`).
+    /// Sharing of processes among instances (`Deployment::PlanLocalityKind`).
     LocalityKind {
         /// All in one process.
         SameProcess = "SameProcess",
@@ -231,7 +231,7 @@ spelled! {
 described! {
     /// Instances that share a process, or must not (`Deployment::PlanLocality`).
     LocalityConstraint {
-        /// How.
+        /// Kind of sharing.
         constraint: LocalityKind = "constraint",
         /// Instances, the ids of which are in the plan.
         constrained_instance: Vec<Ref> = "constrainedInstance",
@@ -261,12 +261,23 @@ described! {
         artifact: Vec<Artifact> = "artifact",
         /// Notes, and settings for the engine.
         info_property: Vec<Property> = "infoProperty",
-        /// Which instances share processes.
+        /// Instances that share processes, or must not.
         locality_constraint: Vec<LocalityConstraint> = "localityConstraint",
     }
 }
 
+/// Property of CIAO's plans that names their document of real-time resources.
+const RESOURCES_FILE: &str = "CIAOServerResources";
+
 impl Plan {
+    /// Returns the file of real-time resources that the plan names itself, as CIAO's plans do.
+    pub fn resources_file(&self) -> Option<&str> {
+        let mut all = self.info_property.iter();
+        let found = all.find(|property| property.name == RESOURCES_FILE)?;
+        let file = found.value.as_text()?.trim();
+        (!file.is_empty()).then_some(file)
+    }
+
     /// Returns the index of the instance of an id: the number that `PlanSubcomponentPortEndpoint::instanceRef` holds.
     /// Linear in the number of instances.
     pub fn instance_at(&self, to: &Ref) -> Option<usize> {

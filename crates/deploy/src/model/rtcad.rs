@@ -108,13 +108,13 @@ impl Item for Period {
 }
 
 spelled! {
-    /// One of five levels, of criticality or of importance.
+    /// Level, one of five, of criticality or of importance.
     Level {
         /// Least.
         VeryLow = "VERY_LOW",
         /// Little.
         Low = "LOW",
-        /// In the middle.
+        /// Middle level.
         Medium = "MEDIUM",
         /// Much.
         High = "HIGH",
@@ -138,7 +138,7 @@ impl From<Level> for Importance {
 described! {
     /// Arguments for the process of the instances.
     CommandLine {
-        /// In order.
+        /// Arguments, in order.
         arg: Vec<String> = "arg",
     }
 }
@@ -238,7 +238,7 @@ described! {
 }
 
 spelled! {
-    /// Whose priority a request runs at (`RTCORBA::PriorityModel`).
+    /// Party whose priority a request runs at (`RTCORBA::PriorityModel`).
     PriorityModelKind {
         /// The client's.
         ClientPropagated = "CLIENT_PROPAGATED",
@@ -252,7 +252,7 @@ described! {
     PriorityModel {
         /// Priority of the server's declaration, or of clients that have none.
         server_priority: Priority = "server_priority",
-        /// Whose priority counts.
+        /// Party whose priority counts.
         priority_model: PriorityModelKind = "priority_model",
     }
 }
@@ -292,9 +292,9 @@ described! {
         period: Option<Period> = "period",
         /// Attribute of the instance in the plan that holds the rate in Hz, in place of `period`.
         rate_from: Option<String> = "rateFrom",
-        /// From the release of the first work of the chain to the end of this one; none: the period.
+        /// Time from the release of the first work of the chain to the end of this one; none: the period.
         deadline: Option<Time> = "deadline",
-        /// By how much a run may begin late; only without a port.
+        /// Most that a run may begin late; only without a port.
         jitter: Option<Time> = "jitter",
         /// The longest that something less urgent keeps what it needs.
         blocking: Option<Time> = "blocking",
@@ -308,6 +308,16 @@ described! {
         least_rate: Option<Period> = "leastRate",
         /// Rate at which it may be called at most.
         most_rate: Option<Period> = "mostRate",
+    }
+}
+
+spelled! {
+    /// Way of the events of an instance's sources to their consumers.
+    Events {
+        /// The thread that pushes an event waits for one consumer after the other.
+        Direct = "direct",
+        /// An event channel of the process takes the events, and its threads push them.
+        Channel = "channel",
     }
 }
 
@@ -326,7 +336,9 @@ described! {
         importance: Option<Level> = "importance",
         /// Processors that it may run on, as `cpuset` writes them.
         cpus: Option<String> = "cpus",
-        /// What it does and how long that takes.
+        /// Delivery of events from its sources; none: directly.
+        events: Option<Events> = "events",
+        /// Work that the instance does, and the time that it takes.
         work: Vec<Work> = "work",
     }
 }

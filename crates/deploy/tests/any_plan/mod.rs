@@ -46,6 +46,15 @@ fn leaf() -> impl Strategy<Value = (Type, Data)> {
             .prop_map(|number| (Type::Basic(Basic::Float), Data::Float(number))),
         text().prop_map(|text| (Type::Basic(Basic::String), Data::Text(text))),
         text().prop_map(|text| (Type::Basic(Basic::WString), Data::Text(text))),
+        (text(), any::<bool>()).prop_map(|(text, is_wide)| {
+            let basic = if is_wide {
+                Basic::WString
+            } else {
+                Basic::String
+            };
+            let bound = text.chars().count() as u32 + 1;
+            (Type::Bounded { basic, bound }, Data::Text(text))
+        }),
         (text(), prop_oneof![Just("Port"), Just("Starboard")]).prop_map(move |(name, value)| {
             let kind = Type::Enum {
                 name,
@@ -86,6 +95,15 @@ fn value() -> impl Strategy<Value = (Type, Data)> {
                     )
                 }
             ),
+            (inner.clone(), 1..3_u32).prop_map(|((kind, data), length)| {
+                (
+                    Type::Array {
+                        length,
+                        element: Box::new(kind),
+                    },
+                    Data::Sequence(vec![data; length as usize]),
+                )
+            }),
             (inner, text()).prop_map(|((kind, data), name)| {
                 (
                     Type::Alias {

@@ -1,4 +1,5 @@
-//! One form for each value: members in order and with their names, octets together, nil as a reference.
+//! Normal form of values: members in order and with their names, octets together, nil as a
+//! reference.
 
 use oxorb_cdr::{Dynamic, Field, MemberRef, Shape, TcKind, TypeRef};
 

@@ -88,7 +88,7 @@ impl DynAny<'_> {
         self.insert(value.to_any()?)
     }
 
-    /// What is in an any (`get_dyn_any`), as one of its own.
+    /// Returns the content of an any (`get_dyn_any`), as a value of its own.
     ///
     /// # Errors
     /// As [`get`](Self::get), and as [`from_any`](DynAny::from_any).

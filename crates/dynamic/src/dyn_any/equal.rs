@@ -1,4 +1,4 @@
-//! When two values are the same.
+//! Equality of values.
 
 use oxorb_cdr::{Dynamic, Field, ValueKey};
 

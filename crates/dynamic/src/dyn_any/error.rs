@@ -2,7 +2,7 @@ use std::fmt;
 
 use oxorb_cdr::{DynamicError, Reason, TypeRef};
 
-/// What the operations of a [`DynAny`](super::DynAny) raise.
+/// Errors of the operations of a [`DynAny`](super::DynAny).
 #[derive(Clone, PartialEq, Eq)]
 pub enum DynAnyError {
     /// `DynAny::TypeMismatch`: a value, an operation or a name is not of the type there is.

@@ -74,12 +74,12 @@ type Result<T, E = DynAnyError> = std::result::Result<T, E>;
 pub struct DynAny<'v> {
     ty: TypeCode,
     place: Place<'v>,
-    /// Of the current component.
+    /// Index of the current component.
     position: Option<usize>,
 }
 
 impl DynAny<'static> {
-    /// With the value of an any (`create_dyn_any`).
+    /// Returns a `DynAny` with the value of an any (`create_dyn_any`).
     ///
     /// # Errors
     /// [`DynAnyError::InconsistentTypeCode`] for types without values that can be sent; [`DynAnyError::InvalidValue`]
@@ -91,7 +91,8 @@ impl DynAny<'static> {
         Ok(Self::own(any.type_code().clone(), value))
     }
 
-    /// As [`from_any`](Self::from_any), but with all that was sent of it (`create_dyn_any_without_truncation`).
+    /// Returns a `DynAny` like [`from_any`](Self::from_any), but with all that was sent of it
+    /// (`create_dyn_any_without_truncation`).
     ///
     /// # Errors
     /// As [`from_any`](Self::from_any), and [`DynAnyError::MustTruncate`].
@@ -103,8 +104,9 @@ impl DynAny<'static> {
         }
     }
 
-    /// With the default value of a type (`create_dyn_any_from_type_code`): zeros, empty strings and sequences, nil and
-    /// null, the first enumerator, the first member of a union.
+    /// Returns a `DynAny` with the default value of a type (`create_dyn_any_from_type_code`):
+    /// zeros, empty strings and sequences, nil and null, the first enumerator, the first member of
+    /// a union.
     ///
     /// # Errors
     /// [`DynAnyError::InconsistentTypeCode`] for types without values that can be sent, and for structs and arrays of
@@ -116,7 +118,7 @@ impl DynAny<'static> {
         Ok(Self::own(ty.clone(), value))
     }
 
-    /// With a value of a type.
+    /// Returns a `DynAny` with a value of a type.
     ///
     /// # Errors
     /// As [`from_type_code`](Self::from_type_code), and [`DynAnyError::TypeMismatch`] or [`DynAnyError::InvalidValue`]
@@ -238,7 +240,8 @@ impl<'v> DynAny<'v> {
         self.position.filter(|at| *at < self.component_count())
     }
 
-    /// How many components there are (`component_count`): members, elements; discriminant and member of a union.
+    /// Returns the number of components (`component_count`): members, elements; discriminant and
+    /// member of a union.
     pub fn component_count(&self) -> usize {
         match &*self.value() {
             Dynamic::Octets(octets) => octets.len(),

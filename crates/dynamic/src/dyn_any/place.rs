@@ -2,15 +2,15 @@ use std::borrow::Cow;
 
 use oxorb_cdr::{Dynamic, DynamicError, TypeCode};
 
-/// Where the value of a `DynAny` is.
+/// Place of the value of a `DynAny`.
 #[derive(Debug)]
 pub(super) enum Place<'v> {
     Own(Dynamic),
     /// A part of another `DynAny`.
     Part(&'v mut Dynamic),
-    /// One of the octets that are kept together.
+    /// An octet of those that are kept together.
     Octet(&'v mut u8),
-    /// What selects the member of this union.
+    /// The discriminant that selects the member of this union.
     Discriminator {
         ty: TypeCode,
         union: &'v mut Dynamic,

@@ -15,7 +15,7 @@ pub struct DynEnum<'d, 'v>(&'d mut DynAny<'v>);
 pub struct DynFixed<'d, 'v>(&'d mut DynAny<'v>);
 
 impl<'v> DynAny<'v> {
-    /// As an enumeration (narrowing to `DynEnum`).
+    /// Returns the value as an enumeration (narrowing to `DynEnum`).
     ///
     /// # Errors
     /// [`DynAnyError::TypeMismatch`] if it is none.
@@ -26,7 +26,7 @@ impl<'v> DynAny<'v> {
         }
     }
 
-    /// As a fixed-point number (narrowing to `DynFixed`).
+    /// Returns the value as a fixed-point number (narrowing to `DynFixed`).
     ///
     /// # Errors
     /// [`DynAnyError::TypeMismatch`] if it is none.
@@ -109,7 +109,7 @@ impl DynFixed<'_, '_> {
         self.set_decimal(number)
     }
 
-    /// As [`set_value`](Self::set_value), of a number.
+    /// Sets the value like [`set_value`](Self::set_value), of a number.
     ///
     /// # Errors
     /// [`DynAnyError::InvalidValue`] if it has too many digits before the point.

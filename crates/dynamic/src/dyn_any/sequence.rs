@@ -13,7 +13,7 @@ pub struct DynSequence<'d, 'v>(&'d mut DynAny<'v>);
 pub struct DynArray<'d, 'v>(&'d mut DynAny<'v>);
 
 impl<'v> DynAny<'v> {
-    /// As a sequence (narrowing to `DynSequence`).
+    /// Returns the value as a sequence (narrowing to `DynSequence`).
     ///
     /// # Errors
     /// [`DynAnyError::TypeMismatch`] if it is none.
@@ -24,7 +24,7 @@ impl<'v> DynAny<'v> {
         }
     }
 
-    /// As an array (narrowing to `DynArray`).
+    /// Returns the value as an array (narrowing to `DynArray`).
     ///
     /// # Errors
     /// [`DynAnyError::TypeMismatch`] if it is none.
@@ -114,7 +114,8 @@ macro_rules! elements {
                 self.0.elements()
             }
 
-            /// As [`set_elements`](Self::set_elements) (`set_elements_as_dyn_any`).
+            /// Sets the elements like [`set_elements`](Self::set_elements)
+            /// (`set_elements_as_dyn_any`).
             ///
             /// # Errors
             /// As [`set_elements`](Self::set_elements).
@@ -145,7 +146,7 @@ elements!(DynSequence);
 elements!(DynArray);
 
 impl DynSequence<'_, '_> {
-    /// How many elements there are (`get_length`).
+    /// Returns the number of elements (`get_length`).
     pub fn length(&self) -> usize {
         self.0.component_count()
     }

@@ -10,7 +10,7 @@ use super::{DynAny, DynAnyError, Result};
 pub struct DynStruct<'d, 'v>(&'d mut DynAny<'v>);
 
 impl<'v> DynAny<'v> {
-    /// As a struct or exception (narrowing to `DynStruct`).
+    /// Returns the value as a struct or exception (narrowing to `DynStruct`).
     ///
     /// # Errors
     /// [`DynAnyError::TypeMismatch`] if it is none.
@@ -64,7 +64,7 @@ impl DynStruct<'_, '_> {
         self.0.parts()
     }
 
-    /// As [`set_members`](Self::set_members) (`set_members_as_dyn_any`).
+    /// Sets the members like [`set_members`](Self::set_members) (`set_members_as_dyn_any`).
     ///
     /// # Errors
     /// As [`set_members`](Self::set_members).
@@ -76,7 +76,7 @@ impl DynStruct<'_, '_> {
     }
 }
 
-/// What structs and valuetypes have alike.
+/// Common operations of structs and valuetypes.
 impl DynAny<'_> {
     pub(super) fn current_name(&self) -> Result<String> {
         let at = self.current_index()?;

@@ -9,7 +9,7 @@ use super::{DynAny, DynAnyError, Result};
 pub struct DynUnion<'d, 'v>(&'d mut DynAny<'v>);
 
 impl<'v> DynAny<'v> {
-    /// As a union (narrowing to `DynUnion`).
+    /// Returns the value as a union (narrowing to `DynUnion`).
     ///
     /// # Errors
     /// [`DynAnyError::TypeMismatch`] if it is none.

@@ -16,7 +16,7 @@ pub struct DynValue<'d, 'v>(&'d mut DynAny<'v>);
 pub struct DynValueBox<'d, 'v>(&'d mut DynAny<'v>);
 
 impl<'v> DynAny<'v> {
-    /// As a valuetype or event type (narrowing to `DynValue`).
+    /// Returns the value as a valuetype or event type (narrowing to `DynValue`).
     ///
     /// # Errors
     /// [`DynAnyError::TypeMismatch`] if it is none.
@@ -27,7 +27,7 @@ impl<'v> DynAny<'v> {
         }
     }
 
-    /// As a value box (narrowing to `DynValueBox`).
+    /// Returns the value as a value box (narrowing to `DynValueBox`).
     ///
     /// # Errors
     /// [`DynAnyError::TypeMismatch`] if it is none.
@@ -153,7 +153,7 @@ impl DynValue<'_, '_> {
         Ok(self.0.parts())
     }
 
-    /// As [`set_members`](Self::set_members) (`set_members_as_dyn_any`).
+    /// Sets the members like [`set_members`](Self::set_members) (`set_members_as_dyn_any`).
     ///
     /// # Errors
     /// As [`set_members`](Self::set_members).
@@ -167,7 +167,7 @@ impl DynValue<'_, '_> {
 }
 
 impl DynValueBox<'_, '_> {
-    /// What is in it (`get_boxed_value`). Copies it.
+    /// Returns a copy of the boxed value (`get_boxed_value`).
     ///
     /// # Errors
     /// [`DynAnyError::InvalidValue`] if it is null.
@@ -175,7 +175,7 @@ impl DynValueBox<'_, '_> {
         self.boxed_value_as_dyn_any()?.to_any()
     }
 
-    /// What is in it, to be changed in place (`get_boxed_value_as_dyn_any`).
+    /// Returns the boxed value, to be changed in place (`get_boxed_value_as_dyn_any`).
     ///
     /// # Errors
     /// [`DynAnyError::InvalidValue`] if it is null.
@@ -192,7 +192,8 @@ impl DynValueBox<'_, '_> {
         self.set_boxed_value_as_dyn_any(&DynAny::from_any(boxed)?)
     }
 
-    /// As [`set_boxed_value`](Self::set_boxed_value) (`set_boxed_value_as_dyn_any`).
+    /// Sets the boxed value like [`set_boxed_value`](Self::set_boxed_value)
+    /// (`set_boxed_value_as_dyn_any`).
     ///
     /// # Errors
     /// As [`set_boxed_value`](Self::set_boxed_value).

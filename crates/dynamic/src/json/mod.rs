@@ -33,7 +33,7 @@ pub use read::{Reader, from_json};
 pub use types::{JsonType, type_from_json};
 pub use write::{Json, Shared};
 
-/// What names in JSON mean: of types, and of objects.
+/// Meaning of names in JSON: of types, and of objects.
 pub trait Names {
     /// The type of a scoped name or repository id: for `any` and `TypeCode`.
     fn find_type(&self, name: &str) -> Option<TypeCode>;
@@ -68,7 +68,7 @@ pub trait Names {
     }
 }
 
-/// No names but those of IDL itself.
+/// Knowledge of no names but those of IDL itself.
 #[derive(Clone, Copy, Debug)]
 pub struct Plain;
 
@@ -83,7 +83,7 @@ impl Names for Plain {
 pub struct JsonError {
     /// The way to the part, as in `route[3].name`; empty for the whole.
     pub path: String,
-    /// What is wrong with it.
+    /// Description of the mistake.
     pub what: String,
 }
 
@@ -95,7 +95,7 @@ impl JsonError {
         }
     }
 
-    /// The same error, seen from what the part belongs to: `args[0]` and `.name` or `[3]`.
+    /// Returns the error as seen from what the part belongs to: `args[0]` and `.name` or `[3]`.
     #[must_use]
     pub fn within(mut self, whole: &str) -> Self {
         let dot = match self.path.as_bytes().first() {

@@ -5,8 +5,8 @@ use oxorb_cdr::LongDouble;
 /// The largest integer that every reader of JSON takes for what it is: they may hold numbers as `double`.
 pub(super) const EXACT: u64 = (1 << 53) - 1;
 
-/// As text that reads back as the same number: in decimal if that is exact as a `double`, else in the hexadecimal
-/// notation of C.
+/// Returns text that reads back as the same number: in decimal if that is exact as a `double`, else
+/// in the hexadecimal notation of C.
 pub(super) fn show_long_double(value: LongDouble) -> String {
     let near = value.to_f64();
     if near.is_nan() {

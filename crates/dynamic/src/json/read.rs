@@ -20,7 +20,7 @@ pub fn from_json(json: &Value, ty: &TypeCode, names: &dyn Names) -> Result<Dynam
 /// Reads the values of one message, which may share valuetypes: what has a `"$id"` in one may be referred to in later ones.
 pub struct Reader<'n> {
     pub(super) names: &'n dyn Names,
-    /// Of the values so far, by their `$id`.
+    /// Keys of the values so far, by their `$id`.
     pub(super) keys: HashMap<String, ValueKey>,
     /// Members so far that were left out.
     pub(super) filled: usize,

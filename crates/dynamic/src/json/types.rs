@@ -249,7 +249,7 @@ impl Serialize for Member<'_, '_, '_> {
     }
 }
 
-/// What is within more templates and dimensions is no longer said in words.
+/// Nesting of templates and dimensions beyond which a type is no longer said in words.
 const MOST_WORDS: usize = 6;
 
 /// Whether it is all said by words of IDL.

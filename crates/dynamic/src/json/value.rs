@@ -17,7 +17,7 @@ pub(super) const REF: &str = "$ref";
 pub(super) const TYPE: &str = "$type";
 /// The type it was sent as, of which only `$type` is known here.
 pub(super) const TRUNCATED: &str = "$truncated";
-/// What is in a box.
+/// Member with the content of a box.
 pub(super) const BOXED: &str = "$value";
 
 /// Numbers for the values that are referred to from elsewhere, in the order in which they stand.

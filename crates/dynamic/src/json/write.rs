@@ -26,7 +26,8 @@ impl Serialize for Json<'_> {
     }
 }
 
-/// Which valuetypes the values of one message share: each has a `"$id"` where it stands first, and a `"$ref"` elsewhere.
+/// Valuetypes that the values of a message share: each has a `"$id"` where it stands first, and a
+/// `"$ref"` elsewhere.
 ///
 /// ```
 /// use oxorb_dynamic::json::Shared;
@@ -44,7 +45,7 @@ impl Serialize for Json<'_> {
 /// ```
 pub struct Shared<'v> {
     pub(super) numbers: HashMap<&'v ValueKey, usize>,
-    /// For all of them together.
+    /// Limit of text for all of them together.
     pub(super) text: Text,
     /// Names to write for types.
     names: &'v dyn Names,
@@ -86,7 +87,7 @@ impl<'v> Shared<'v> {
         self
     }
 
-    /// One of them, for `serde`.
+    /// Returns a value of the message, for `serde`.
     pub fn json<'s>(&'s self, value: &'s Dynamic) -> impl Serialize + 's {
         Within(value, self)
     }

@@ -1,4 +1,4 @@
-//! One consumer while it is connected: its filter, its timers, and its queue if it has one.
+//! Connected consumers: filter, timers, and the queue if there is one.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,7 +21,7 @@ pub(crate) struct Connected {
     pub(super) target: Arc<Target>,
     qos: ConsumerQos,
     program: Program,
-    /// For filters that remember.
+    /// Progress of filters that remember.
     progress: Option<Mutex<Progress>>,
     /// The proxy's, which may be suspended before and after.
     suspended: Arc<AtomicBool>,
@@ -34,7 +34,7 @@ pub(crate) struct Connected {
     pub(super) held_back: AtomicU64,
 }
 
-/// What a consumer is made of.
+/// Parts of a consumer.
 pub(super) struct Parts {
     pub(super) number: u64,
     pub(super) target: Arc<Target>,
@@ -44,7 +44,7 @@ pub(super) struct Parts {
     /// Octets that conjunctions may keep.
     pub(super) collected: usize,
     pub(super) queue: Option<ConsumerQueue>,
-    /// One for each of the program's, in its order.
+    /// Timers, in the order of those in the program.
     pub(super) timers: Vec<Timer>,
 }
 

@@ -31,7 +31,10 @@ impl Rounds {
             return Ok(());
         }
         let rounds = Arc::clone(self);
-        let run = move || while rounds.wait(period) && round() {};
+        let run = move || {
+            oxorb_delivery::run_ordinary();
+            while rounds.wait(period) && round() {}
+        };
         let begun = thread::Builder::new().name(thread.into()).spawn(run);
         self.runs.store(begun.is_ok(), Ordering::Release);
         begun.map(drop)

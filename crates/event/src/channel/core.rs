@@ -1,4 +1,4 @@
-//! What all parts of a channel share: its members, and what changes with them.
+//! State that all parts of a channel share: its members, and what changes with them.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -32,7 +32,7 @@ type Log = Box<dyn Fn(&Notice) + Send + Sync>;
 /// Chooses the rate of a supplier when it connects.
 pub(super) type Rates = Box<dyn Fn(&SupplierQos) -> Option<Rate> + Send + Sync>;
 
-/// What all parts of a channel share.
+/// State that all parts of a channel share.
 pub(crate) struct Core {
     pub(crate) options: ChannelOptions,
     pub(super) observers: Observers,
@@ -47,13 +47,14 @@ pub(crate) struct Core {
     names: Names,
     /// Looks for suppliers that have gone without a word.
     silences: Arc<Rounds>,
-    /// What connecting is told to, by itself.
+    /// Scheduling service that is told about connections automatically.
     scheduling: OnceLock<Scheduling>,
     /// Called with each consumer that connects.
     chooser: OnceLock<Chooser>,
     /// Called with each supplier that connects.
     rates: OnceLock<Rates>,
-    /// What happens beyond the periods that suppliers declared, unless they have a rate by choice.
+    /// Treatment of events beyond the periods that suppliers declared, unless they have a rate by
+    /// choice.
     declared: OnceLock<Beyond>,
     /// `None`: events are delivered in the supplier's thread.
     queues: Option<Queues>,
@@ -64,7 +65,7 @@ pub(crate) struct Core {
 /// The queues of all consumers.
 pub(super) struct Queues {
     pub(super) dispatcher: Dispatcher<Arc<Set>>,
-    /// Of each, unless it is chosen otherwise.
+    /// Quality of each queue, unless it is chosen otherwise.
     pub(super) qos: Qos,
 }
 
@@ -72,7 +73,7 @@ pub(super) struct Queues {
 struct Members {
     last: u64,
     consumers: BTreeMap<u64, Arc<ConsumerProxy>>,
-    /// Their owners are POAs and connections.
+    /// Suppliers, which POAs and connections own.
     suppliers: BTreeMap<u64, Weak<SupplierProxy>>,
 }
 
@@ -132,7 +133,7 @@ impl Core {
         let _ = self.log.set(log);
     }
 
-    pub(super) fn is_destroyed(&self) -> bool {
+    pub(crate) fn is_destroyed(&self) -> bool {
         self.destroyed.load(Ordering::Acquire)
     }
 
@@ -648,7 +649,7 @@ fn side_by_side(calls: Calls, limit: Duration) {
     });
 }
 
-/// What `_non_existent` says with a result.
+/// Exception that stands for the result of `_non_existent`.
 const GONE: SystemException = SystemException::object_not_exist(
     oxorb::minor::object_not_exist::NO_OBJECT,
     oxorb::CompletionStatus::No,

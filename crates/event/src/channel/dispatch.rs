@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
+use oxorb::policy::{CommunicationClass, Qos as RequestQos};
 use oxorb_delivery::{
     Attributes, Clock, ConnectError as DeliveryError, Counts, Dispatcher, Outlet, Qos, Sink,
 };
@@ -35,12 +36,14 @@ pub struct ConsumerDispatch {
     pub queue: Qos,
     /// Deadline of an event, counted from its arrival at the channel. Orders queues
     /// ([`Order::Deadline`](crate::delivery::Order::Deadline)) and lanes that dispatch by deadline
-    /// or laxity; drops nothing. Default: none. Costs a reading of the clock for each event.
+    /// or laxity; drops nothing. Default: the one that the supplier said of its request (RIOP), if it did; the nearer one
+    /// counts. Costs a reading of the clock for each event.
     pub deadline: Option<Duration>,
     /// Priorities of events by type and source, 0 being any. The first entry that matches counts;
-    /// events without one have priority 0. Orders queues
+    /// events without one have the priority that their supplier said, or 0. Orders queues
     /// ([`Order::Priority`](crate::delivery::Order::Priority)) and decides which event a full
-    /// queue drops. Default: none. Costs a comparison for each entry and event.
+    /// queue drops. Default: none, and then what the supplier said of its request (RIOP): four times the importance, one more
+    /// for ISOCHRONOUS, one less for BURST. Costs a comparison for each entry and event.
     pub priorities: Vec<(Key, i16)>,
 }
 
@@ -100,19 +103,32 @@ impl ConsumerQueue {
 
     /// Puts a set into the queue, which counts the result.
     pub(super) fn offer(&self, set: &Arc<Set>) {
-        let _ = self.outlet.offer(set, &self.attributes(&set.events));
+        let attributes = self.attributes(&set.events, set.qos.qos());
+        let _ = self.outlet.offer(set, &attributes);
     }
 
-    fn attributes(&self, events: &[Event]) -> Attributes {
+    /// Returns the attributes that decide the place of a set: those that the consumer asked for,
+    /// and otherwise those that the supplier said.
+    fn attributes(&self, events: &[Event], said: Option<RequestQos>) -> Attributes {
         let octets = events.iter().map(|one| held_octets(one) + OVERHEAD);
         let octets: usize = octets.sum();
         let header = events.first().map(|event| event.header).unwrap_or_default();
         let (event_type, source) = (header.r#type, header.source);
         Attributes {
-            priority: self.priority(event_type, source),
-            deadline: match self.deadline.load(Relaxed) {
-                NO_DEADLINE => None,
-                after => Some(self.clock.now().saturating_add(after)),
+            priority: match self.priority(event_type, source) {
+                Some(priority) => priority,
+                None => said.map_or(0, |said| worth(&said)),
+            },
+            deadline: match (
+                self.deadline.load(Relaxed),
+                said.and_then(|said| said.deadline),
+            ) {
+                (NO_DEADLINE, None) => None,
+                (NO_DEADLINE, said) => Some(self.clock.now().saturating_add(nanoseconds(said))),
+                (after, said) => {
+                    let after = after.min(nanoseconds(said));
+                    Some(self.clock.now().saturating_add(after))
+                }
             },
             source: u64::from(event_type.cast_unsigned()) << 32 | u64::from(source.cast_unsigned()),
             octets: u32::try_from(octets).unwrap_or(u32::MAX),
@@ -120,13 +136,26 @@ impl ConsumerQueue {
         }
     }
 
-    fn priority(&self, event_type: i32, source: i32) -> i16 {
+    /// Returns the priority that the consumer gives events of a type and source.
+    fn priority(&self, event_type: i32, source: i32) -> Option<i16> {
         let meets = |asked: i32, has: i32| asked == 0 || asked == has;
         let entry = self.priorities.iter().find(|((of_type, of_source), _)| {
             meets(*of_type, event_type) && meets(*of_source, source)
         });
-        entry.map_or(0, |(_, priority)| *priority)
+        entry.map(|(_, priority)| *priority)
     }
+}
+
+/// Returns the priority of events whose supplier said what they are worth: their importance. Of those that are as important,
+/// samples go before bulk data, which a full queue drops first.
+fn worth(said: &RequestQos) -> i16 {
+    let class = match said.class {
+        CommunicationClass::Isochronous => 1,
+        CommunicationClass::Message | CommunicationClass::MessageStream => 0,
+        CommunicationClass::Burst => -1,
+    };
+    let worth = said.importance.saturating_mul(4).saturating_add(class);
+    worth.clamp(i16::MIN.into(), i16::MAX.into()) as i16
 }
 
 /// Sets are delivered one by one.

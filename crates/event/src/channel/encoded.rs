@@ -1,4 +1,5 @@
-//! One set of events on its way to several consumers: marshalled once, and copied once for all queues, whoever they are.
+//! Set of events on its way to several consumers: marshalled once, and copied once for all queues,
+//! whoever they are.
 
 use std::cell::{Cell, OnceCell};
 use std::sync::{Arc, OnceLock};
@@ -25,21 +26,21 @@ pub(super) struct Outgoing<'e> {
 /// The octets of a set, once a consumer elsewhere needed them.
 #[derive(Default)]
 pub(super) struct Octets {
-    /// In the [`USUAL`] code sets.
+    /// Octets in the [`USUAL`] code sets.
     usual: OnceLock<CdrResult<Marshalled>>,
-    /// For text in the code sets of the first peer that has others.
+    /// Octets in the code sets of the first peer that has others.
     other: OnceLock<CdrResult<Marshalled>>,
 }
 
 struct Marshalled {
-    /// What is behind `used` is scratch.
+    /// Buffer of the octets. Its rest behind `used` is scratch.
     buffer: Vec<u8>,
     used: usize,
     /// Code sets and version, for events whose octets depend on them.
     dialect: Option<Dialect>,
 }
 
-/// What ORBs agree upon that know Unicode.
+/// Dialect that ORBs agree upon which know Unicode.
 const USUAL: Dialect = Dialect {
     chars: CharSet::Utf8,
     ..Dialect::GIOP_1_2
@@ -64,8 +65,8 @@ impl<'e> Outgoing<'e> {
         }
     }
 
-    /// Has the set sent as it was received: its sequence in our own order of octets, from a multiple of eight on, with
-    /// nothing in it that depends on code sets.
+    /// Sends the set as it was received: its sequence in this host's order of octets, from a
+    /// multiple of eight on, with nothing in it that depends on code sets.
     pub(super) fn with_received(self, received: Option<&'e [u8]>) -> Outgoing<'e> {
         Outgoing { received, ..self }
     }

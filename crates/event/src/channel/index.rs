@@ -25,7 +25,7 @@ pub(super) struct Index {
 #[derive(Clone, Copy, Default)]
 struct Slot {
     key: u64,
-    /// Of its places: none in a free slot.
+    /// Range of the entry's places: empty in a free slot.
     start: usize,
     end: usize,
 }

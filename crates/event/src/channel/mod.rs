@@ -293,11 +293,12 @@ impl EventChannel {
         self.core.set_rates(Box::new(choose));
     }
 
-    /// Has suppliers that connect from now on with an `rt_info` keep the period of that operation, as the
-    /// [scheduling service](Self::schedule_with) knows it when they connect: `beyond` happens to further events. Rates of
-    /// several operations add up, and as many events as operations may come at once. A rate that
-    /// [`rates_by`](Self::rates_by) chooses goes before. Operations without a period have no rate. A service that does not
-    /// answer when a supplier connects leaves it without a limit until it connects again. Once for each channel.
+    /// Holds suppliers that connect from now on with an `rt_info` to the period of that operation,
+    /// as the [scheduling service](Self::schedule_with) knows it when they connect: `beyond`
+    /// happens to further events. Rates of several operations add up, and as many events as
+    /// operations may come at once. A rate that [`rates_by`](Self::rates_by) chooses goes before.
+    /// Operations without a period have no rate. A service that does not answer when a supplier
+    /// connects leaves it without a limit until it connects again. Once for each channel.
     pub fn enforce_declared_rates(&self, beyond: Beyond) {
         self.core.enforce_declared(beyond);
     }

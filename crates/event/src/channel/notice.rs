@@ -6,7 +6,7 @@ use oxorb::SystemException;
 use crate::FilterError;
 use crate::scheduling::SchedulingError;
 
-/// What a channel has to say to its log.
+/// Entry for the log of a channel.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Notice {
@@ -28,7 +28,7 @@ pub enum Notice {
     },
 }
 
-/// Which side of a channel.
+/// Side of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// Gets events.
@@ -40,11 +40,12 @@ pub enum Side {
 /// Why a peer was let go.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Released {
-    /// Its object does not exist any more.
+    /// The peer's object does not exist any more.
     Gone,
-    /// So many calls failed in a row; the last for this reason.
+    /// The given number of calls failed in a row; the last for this reason.
     Failures(u32, SystemException),
-    /// It connected with nil and pushed nothing for this time ([`ChannelOptions::supplier_idle`](crate::ChannelOptions)).
+    /// The supplier connected with nil and pushed nothing for this time
+    /// ([`ChannelOptions::supplier_idle`](crate::ChannelOptions)).
     Silent(Duration),
 }
 

@@ -21,7 +21,7 @@ pub(crate) enum Watcher {
     Object(ObserverRef),
 }
 
-/// Those that were appended.
+/// Observers of a channel.
 #[derive(Default)]
 pub(super) struct Observers {
     state: Mutex<State>,
@@ -41,10 +41,10 @@ struct Watched {
     due: Due,
 }
 
-/// One for each [`Change`].
+/// Marks of changes that observers have not been told, for each [`Change`].
 type Due = [bool; 2];
 
-/// What observers are told of: all members that are no gateways, together.
+/// Members that observers are told about: all that are no gateways, together.
 pub(super) trait Listed {
     /// Returns what consumers ask for.
     fn subscriptions(&self) -> ConsumerQos;
@@ -52,7 +52,7 @@ pub(super) trait Listed {
     fn publications(&self) -> SupplierQos;
 }
 
-/// What changed.
+/// Side that changed.
 #[derive(Clone, Copy)]
 pub(super) enum Change {
     Consumers = 0,
@@ -150,7 +150,7 @@ impl State {
 }
 
 impl Watcher {
-    /// What an observer answers does not matter.
+    /// Tells the observer about subscriptions, and ignores its answer.
     fn tell_subscriptions(&self, qos: &ConsumerQos) {
         let _ = panic::catch_unwind(AssertUnwindSafe(|| match self {
             Watcher::Local(observer) => observer.update_consumer(qos),
@@ -166,8 +166,8 @@ impl Watcher {
     }
 }
 
-/// What all consumers ask for that are no gateways: a disjunction of types and sources. A filter that cannot be told so
-/// becomes any type from any source.
+/// Returns the subscriptions of all consumers that are no gateways: a disjunction of types and
+/// sources. A filter that cannot be told so becomes any type from any source.
 pub(super) fn subscriptions<'a>(interests: impl Iterator<Item = &'a Interest>) -> ConsumerQos {
     let mut keys: BTreeSet<Key> = BTreeSet::new();
     for interest in interests {
@@ -191,7 +191,7 @@ pub(super) fn subscriptions<'a>(interests: impl Iterator<Item = &'a Interest>) -
     }
 }
 
-/// What all suppliers publish that are no gateways.
+/// Returns the publications of all suppliers that are no gateways.
 pub(super) fn publications(headers: impl Iterator<Item = EventHeader>) -> SupplierQos {
     let keys: BTreeSet<Key> = headers
         .map(|header| (header.r#type, header.source))

@@ -1,10 +1,10 @@
-//! How a channel behaves, and how much it takes on.
+//! Options and limits of a channel.
 
 use std::time::Duration;
 
 use crate::{FilterLimits, Syntax};
 
-/// How a channel behaves. The defaults are those of TAO's default factory.
+/// Options of a channel. The defaults are those of TAO's default factory.
 ///
 /// ```
 /// use oxorb_event::{ChannelOptions, Limits};
@@ -18,7 +18,7 @@ use crate::{FilterLimits, Syntax};
 /// ```
 #[derive(Clone, Debug)]
 pub struct ChannelOptions {
-    /// How lists of dependencies are read. Default: by the list.
+    /// Syntax of lists of dependencies. Default: by the list.
     pub syntax: Syntax,
     /// Whether a supplier reaches only consumers that one of its publications can match (TAO: `-ECSupplierFiltering
     /// per-supplier`). Default on. Off: whatever it pushes is asked about everywhere, publications or not.
@@ -38,10 +38,10 @@ pub struct ChannelOptions {
     /// ([`ConsumerStatistics::latency`](crate::ConsumerStatistics::latency)). Default off. On: a reading of the clock for each
     /// push and each delivery, and 5 KiB for each consumer.
     pub latency: bool,
-    /// How long a call to a consumer, supplier or observer may take before it counts as failed. Default 1 s. This bounds
-    /// what one peer costs the thread that calls it.
+    /// Longest call to a consumer, supplier or observer before it counts as failed. Default 1 s.
+    /// This bounds what a peer costs the thread that calls it.
     pub call_timeout: Duration,
-    /// How dead peers are found.
+    /// Search for dead peers.
     pub control: Control,
     /// Time without a push after which a supplier elsewhere that connected with nil is let go: nobody can ask whether it still
     /// is. Default `None`: such a supplier keeps its proxy until it disconnects, and [`Limits::suppliers`] bounds how many do.
@@ -52,7 +52,7 @@ pub struct ChannelOptions {
     /// schedule ([`EventChannel::schedule_with`](crate::EventChannel::schedule_with)). Default 1 s; `None`: never, and lanes
     /// are those of the time of connecting. A look is one call that returns the table of the service.
     pub reschedule: Option<Duration>,
-    /// How much the channel takes on.
+    /// Limits of the channel.
     pub limits: Limits,
 }
 
@@ -75,12 +75,12 @@ impl Default for ChannelOptions {
     }
 }
 
-/// How consumers and suppliers that died are found (TAO: `-ECConsumerControl`, `-ECSupplierControl`).
+/// Search for consumers and suppliers that died (TAO: `-ECConsumerControl`, `-ECSupplierControl`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Control {
     /// Time between two rounds of `_non_existent` to all peers elsewhere. Default 5 s; `None`: nobody is asked.
     pub period: Option<Duration>,
-    /// How long one may take to answer. Default 1 s; TAO's is 10 ms.
+    /// Longest time to an answer. Default 1 s; TAO's is 10 ms.
     pub timeout: Duration,
     /// Failures in a row, of pushes and of questions, after which a peer is let go. Default 3. OBJECT_NOT_EXIST suffices
     /// at once.
@@ -97,7 +97,8 @@ impl Default for Control {
     }
 }
 
-/// How much a channel takes on. What is beyond is refused or counted as dropped, and the answer names the limit.
+/// Limits of a channel. Requests beyond them are refused or counted as dropped, and the answer
+/// names the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Proxies for consumers, connected or not. Default 10,000, at about 1 KiB each.

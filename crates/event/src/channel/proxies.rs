@@ -1,4 +1,5 @@
-//! What a consumer or supplier connects to: its state, whether an object of a POA stands before it or not.
+//! Proxies that consumers and suppliers connect to: their state, whether an object of a POA stands
+//! before them or not.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -18,7 +19,7 @@ use crate::filter::{Filter, FilterError, FilterErrorKind, Program, Trigger};
 use crate::rtec_event_channel_admin::{ConsumerQos, Dependency, SupplierQos};
 use crate::rtec_event_comm::Event;
 
-/// What a consumer connects to (`ProxyPushSupplier`).
+/// Proxy that a consumer connects to (`ProxyPushSupplier`).
 pub(crate) struct ConsumerProxy {
     number: u64,
     core: Weak<Core>,
@@ -27,7 +28,7 @@ pub(crate) struct ConsumerProxy {
     at_end: AtEnd,
 }
 
-/// What a supplier connects to (`ProxyPushConsumer`).
+/// Proxy that a supplier connects to (`ProxyPushConsumer`).
 pub(crate) struct SupplierProxy {
     number: u64,
     core: Arc<Core>,
@@ -45,14 +46,14 @@ struct Pushing {
 }
 
 enum State<T> {
-    /// Nobody has connected yet.
+    /// State before the first connection.
     Idle,
     Connected(T),
     /// Disconnected, or let go.
     Ended,
 }
 
-/// What is done when the connection ends: the object leaves its POA.
+/// Function that is called when the connection ends: the object leaves its POA.
 type AtEnd = Mutex<Option<Box<dyn FnOnce() + Send>>>;
 
 /// Disconnecting what is not connected.
@@ -406,7 +407,8 @@ impl SupplierProxy {
         self.close_if(|_| true)
     }
 
-    /// The same, where one is connected only if it `may` be.
+    /// Ends the proxy, unless a supplier is connected that `may` not be disconnected. Returns the supplier that was
+    /// connected, if it had not ended before.
     fn close_if(&self, may: impl FnOnce(&Pushing) -> bool) -> Option<Arc<Supplying>> {
         let mut state = lock(&self.state);
         if let State::Connected(pushing) = &*state
@@ -471,7 +473,7 @@ fn check_periods(dependencies: &[Dependency], least: Duration) -> Result<(), Fil
     }
 }
 
-/// Nothing that is done under these locks leaves half a change.
+/// Locks a mutex whether it is poisoned or not: no code under these locks leaves half a change.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

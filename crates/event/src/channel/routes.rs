@@ -1,4 +1,4 @@
-//! Which consumers an event of a supplier concerns, by type and source.
+//! Routes of a supplier's events to the consumers that they concern, by type and source.
 
 use std::sync::Arc;
 use std::thread;
@@ -19,7 +19,7 @@ pub(super) struct Routes {
     by_key: Index,
     /// Whether some key is of any source, and of any type.
     wild: [bool; 2],
-    /// Those that have to be asked about everything.
+    /// Consumers that have to be asked about every event.
     always: Vec<usize>,
     /// The supplier's, if its rate is watched.
     meter: Option<Arc<Meter>>,

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
-use oxorb::TcKind;
+use oxorb::{CarriedQos, TcKind, carried_qos};
 
 use super::encoded::Octets;
 use crate::rtec_event_comm::Event;
@@ -15,6 +15,8 @@ pub(super) struct Set {
     pub(super) events: Vec<Event>,
     /// Time of arrival, where latencies are measured.
     pub(super) arrived: Option<Instant>,
+    /// Quality of service that the supplier asked for in its request.
+    pub(super) qos: CarriedQos,
     pub(super) octets: Octets,
 }
 
@@ -50,6 +52,7 @@ pub(super) fn copy(events: &[Event], arrived: Option<Instant>) -> Arc<Set> {
     let set = Arc::new(Set {
         events: events.to_vec(),
         arrived,
+        qos: carried_qos(),
         octets: Octets::default(),
     });
     keep(Arc::clone(&set));
@@ -95,6 +98,7 @@ impl Set {
         // Gives the buffer back to this thread, which marshals next.
         self.octets = Octets::default();
         self.arrived = arrived;
+        self.qos = carried_qos();
         self.events.truncate(events.len());
         for (mine, event) in self.events.iter_mut().zip(events) {
             mine.header = event.header;

@@ -1,4 +1,4 @@
-//! What a channel counts.
+//! Statistics of a channel.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -6,25 +6,26 @@ use oxorb::{Distribution, Histogram, Interface as _, Ior};
 
 use super::EventChannel;
 
-/// What a channel has counted since it was made, of those that are connected now.
+/// Statistics of a channel since it was made, of the members that are connected now.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Statistics {
-    /// In the order in which they connected.
+    /// Consumers, in the order in which they connected.
     pub consumers: Vec<ConsumerStatistics>,
-    /// In the order in which they connected.
+    /// Suppliers, in the order in which they connected.
     pub suppliers: Vec<SupplierStatistics>,
     /// Number of observers.
     pub observers: usize,
 }
 
-/// One consumer: `matched = delivered + suspended + failed + dropped` while nothing is on its way.
+/// Statistics of a consumer: `matched = delivered + suspended + failed + dropped` while nothing is
+/// on its way.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ConsumerStatistics {
     /// Number of the connection.
     pub number: u64,
-    /// Where it is; `None`: a servant of this process.
+    /// Reference to the consumer; `None`: a servant of this process.
     pub reference: Option<Ior>,
     /// Whether it is another channel's.
     pub is_gateway: bool,
@@ -46,17 +47,18 @@ pub struct ConsumerStatistics {
     /// Times from the arrival of an event to the end of its delivery: for a consumer elsewhere, until it is sent. `None`
     /// unless [`ChannelOptions::latency`](crate::ChannelOptions::latency) is on.
     pub latency: Option<Distribution>,
-    /// What the queue counts: fill, and drops by cause. All 0 without a queue.
+    /// Counts of the queue: fill, and drops by cause. All 0 without a queue.
     pub queue: oxorb_delivery::Counts,
 }
 
-/// One supplier.
+/// Statistics of a supplier.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SupplierStatistics {
     /// Number of the connection.
     pub number: u64,
-    /// Who is told of the end; `None`: nobody, or a servant of this process.
+    /// Reference to the object that is told of the end; `None`: no object, or a servant of this
+    /// process.
     pub reference: Option<Ior>,
     /// Whether it is another channel's.
     pub is_gateway: bool,

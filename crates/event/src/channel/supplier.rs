@@ -1,4 +1,4 @@
-//! One supplier: what it publishes, and which consumers that concerns.
+//! Suppliers: publications, and the consumers that they concern.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -15,12 +15,12 @@ use super::target::timed;
 use crate::rtec_event_channel_admin::SupplierQos;
 use crate::rtec_event_comm::{Event, PushSupplier, PushSupplierRef};
 
-/// Who is told when a supplier's connection ends.
+/// Object that is told when a supplier's connection ends.
 #[derive(Clone)]
 pub(crate) enum Supplier {
-    /// Nobody: a supplier of this process without a servant.
+    /// Absence of an object: a supplier of this process without a servant.
     Anonymous,
-    /// Nobody: a supplier elsewhere that connected with nil, as TAO's may.
+    /// Absence of an object: a supplier elsewhere that connected with nil, as TAO's may.
     Nil,
     /// A servant of this process.
     Local(Arc<dyn PushSupplier>),
@@ -33,7 +33,7 @@ pub(super) struct Supplying {
     pub(super) number: u64,
     supplier: Supplier,
     pub(super) qos: SupplierQos,
-    /// For a supplier whose rate is watched.
+    /// Meter of a supplier whose rate is watched.
     pub(super) meter: Option<Arc<Meter>>,
     /// Events that it had pushed at the last look that found more than the one before, and when that was. For a supplier that
     /// nobody can ask.
@@ -43,7 +43,7 @@ pub(super) struct Supplying {
     over: AtomicBool,
 }
 
-/// What a supplier pushed.
+/// Counts of the events that a supplier pushed.
 #[derive(Default)]
 pub(super) struct SupplierCounts {
     pub(super) events: AtomicU64,

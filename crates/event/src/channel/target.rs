@@ -1,4 +1,4 @@
-//! Where the events of one consumer go, whichever thread brings them.
+//! Target of a consumer's events, whichever thread brings them.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -14,7 +14,7 @@ use super::options::ChannelOptions;
 use super::sets::Set;
 use crate::rtec_event_comm::{Event, PushConsumer, PushConsumerRef};
 
-/// Who gets the events of a consumer.
+/// Object that gets the events of a consumer.
 #[derive(Clone)]
 pub(crate) enum Consumer {
     /// A servant of this process, without any message.
@@ -205,9 +205,16 @@ impl Queued {
 impl Sink<Arc<Set>> for Queued {
     fn deliver(&self, sets: &[Arc<Set>]) -> Outcome {
         for set in sets {
-            let pushed = self
-                .target
-                .push(&set.events, None, &set.octets, set.arrived);
+            let push = || {
+                let Set {
+                    events,
+                    octets,
+                    arrived,
+                    ..
+                } = &**set;
+                self.target.push(events, None, octets, *arrived)
+            };
+            let pushed = set.qos.within(push);
             match pushed.map(|pushed| self.after(pushed)) {
                 Ok(None) => {}
                 Ok(Some(outcome)) => return outcome,
@@ -241,7 +248,7 @@ fn is_unread(why: &SystemException) -> bool {
     why.kind == SystemExceptionKind::Transient && why.minor == minor::transient::EARLIER_UNREAD
 }
 
-/// What a local consumer that panics counts as.
+/// Exception that stands for the panic of a local consumer.
 const PANICKED: SystemException =
     SystemException::unknown(minor::unknown::SERVANT_PANICKED, CompletionStatus::Maybe);
 

@@ -3,13 +3,14 @@ use std::fmt;
 /// Why a list of dependencies is no filter.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct FilterError {
-    /// Which dependency, counted from 0; the number of dependencies where one is missing at the end.
+    /// Index of the dependency, counted from 0; the number of dependencies where one is missing at
+    /// the end.
     pub at: usize,
-    /// What is wrong with it.
+    /// Mistake in the dependency.
     pub kind: FilterErrorKind,
 }
 
-/// What may be wrong with a list of dependencies.
+/// Mistakes in a list of dependencies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FilterErrorKind {
@@ -32,9 +33,9 @@ pub enum FilterErrorKind {
     },
     /// More dependencies than `dependencies` of the limits allows.
     Dependencies {
-        /// How many.
+        /// Number that was found.
         found: usize,
-        /// How many may be.
+        /// Largest number.
         limit: usize,
     },
     /// Deeper than `depth` of the limits allows.

@@ -1,4 +1,5 @@
-//! Which events a filter has to be asked about: those that it may accept, or that bring it nearer to accepting a set.
+//! Events that a filter has to be asked about: those that it may accept, or that bring it nearer to
+//! accepting a set.
 
 use std::collections::BTreeSet;
 
@@ -7,12 +8,13 @@ use super::Filter;
 /// A type and a source, where 0 stands for any.
 pub type Key = (i32, i32);
 
-/// Which events a filter has to be asked about. Events of type or source 0 are asked about everywhere.
+/// Events that a filter has to be asked about. Filters are always asked about events of type or
+/// source 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Interest {
     /// All.
     All,
-    /// Those that match one of these.
+    /// Events that match one of these keys.
     Keys(BTreeSet<Key>),
 }
 

@@ -1,4 +1,4 @@
-//! What a consumer asks for: a tree of conditions on type and source of events.
+//! Filters of consumers: trees of conditions on type and source of events.
 //!
 //! Pure code: no ORB, clock, thread or lock. A list of dependencies becomes a [`Filter`] (`syntax.rs`), that a [`Program`]
 //! (`program.rs`), which is asked about one event after the other; `interest.rs` knows which events need not be asked about.
@@ -37,33 +37,34 @@ pub enum Filter {
         /// `header.source`.
         source: i32,
     },
-    /// One event that meets one of the members.
+    /// An event that meets one of the members.
     Disjunction(Vec<Filter>),
-    /// One event for each of the members, whatever comes between; the consumer gets all of them as one set, in the order of
-    /// arrival. An event counts for the first member that it meets; a second one for the same member is not kept.
+    /// An event for each of the members, whatever comes between; the consumer gets all of them as
+    /// one set, in the order of arrival. An event counts for the first member that it meets; a
+    /// second one for the same member is not kept.
     Conjunction(Vec<Filter>),
-    /// One event that meets all of the members.
+    /// An event that meets all of the members.
     LogicalAnd(Vec<Filter>),
     /// An event that does not meet the member.
     Negation(Box<Filter>),
     /// An event whose type and source have each a bit in common with the masks, and that meets the member.
     Bitmask {
-        /// For the type.
+        /// Mask of the type.
         type_mask: i32,
-        /// For the source.
+        /// Mask of the source.
         source_mask: i32,
-        /// What else it has to meet.
+        /// Filter that the event has to meet, too.
         then: Box<Filter>,
     },
     /// An event whose type and source are equal to these values where the masks have bits.
     MaskedType {
-        /// For the type.
+        /// Mask of the type.
         type_mask: i32,
-        /// For the source.
+        /// Mask of the source.
         source_mask: i32,
-        /// What the masked type has to be.
+        /// Value of the masked type.
         type_value: i32,
-        /// What the masked source has to be.
+        /// Value of the masked source.
         source_value: i32,
     },
     /// The end of a time that begins when the consumer connects.
@@ -73,7 +74,7 @@ pub enum Filter {
         /// Units of 100 ns.
         period: u64,
     },
-    /// Nothing.
+    /// A condition that no event meets.
     Null,
 }
 
@@ -82,9 +83,9 @@ pub enum Filter {
 pub enum TimeoutKind {
     /// Once.
     OneShot,
-    /// After each period.
+    /// Timeout at the end of each period.
     Interval,
-    /// After each period without an event for the consumer.
+    /// Timeout at the end of each period without an event for the consumer.
     Deadline,
 }
 
@@ -99,7 +100,8 @@ impl TimeoutKind {
     }
 }
 
-/// How large the filter of one consumer may be. A larger one is refused with `TypeError`, and the channel's log names the limit.
+/// Limits of the filter of a consumer. A larger one is refused with `TypeError`, and the channel's
+/// log names the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FilterLimits {
     /// Dependencies in the list. Default 1,024. Each takes some 50 octets, and those of types an entry in the index.

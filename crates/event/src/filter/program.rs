@@ -20,7 +20,7 @@ pub struct Program {
     remembers: bool,
 }
 
-/// What a program is asked about.
+/// Question to a program: an event or a timer.
 #[derive(Clone, Copy, Debug)]
 pub struct Trigger<'e> {
     /// The event.
@@ -29,10 +29,10 @@ pub struct Trigger<'e> {
     pub timer: Option<usize>,
 }
 
-/// What a program says to an event.
+/// Answer of a program to an event.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Matched {
-    /// Nothing for the consumer.
+    /// The consumer gets nothing.
     No,
     /// The event itself.
     Event,
@@ -40,7 +40,7 @@ pub enum Matched {
     Set(Vec<Event>),
 }
 
-/// What the conjunctions of a program have collected.
+/// Events that the conjunctions of a program have collected.
 #[derive(Clone, Debug)]
 pub struct Progress {
     conjunctions: Vec<Collected>,
@@ -53,7 +53,7 @@ pub struct Progress {
 
 #[derive(Clone, Debug, Default)]
 struct Collected {
-    /// One for each member.
+    /// Flags, one for each member.
     met: Vec<bool>,
     missing: usize,
     events: Vec<Event>,
@@ -75,7 +75,7 @@ enum Node {
     Null,
 }
 
-/// What a node does with an event: whether it is used up, and what goes up to the parent.
+/// Result of a node for an event: whether it is used up, and what goes up to the parent.
 #[derive(Clone, Copy)]
 struct Step {
     accepted: bool,

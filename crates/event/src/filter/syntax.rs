@@ -4,7 +4,7 @@ use super::{Filter, FilterError, FilterErrorKind, FilterLimits, TimeoutKind};
 use crate::event_type as designator;
 use crate::rtec_event_channel_admin::Dependency;
 
-/// How a list of dependencies means a tree (TAO: `-ECFiltering basic`, `prefix`).
+/// Reading of a list of dependencies as a tree (TAO: `-ECFiltering basic`, `prefix`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Syntax {
     /// Prefix if the first dependency is a group with a count of members; else basic. TAO's factory of QoS writes no count

@@ -32,7 +32,7 @@ pub struct AskedAddresses {
 #[derive(Debug, Default)]
 struct All {
     answers: HashMap<(i32, i32), Known>,
-    /// When the server did not answer, whatever it was asked.
+    /// Time at which the server did not answer, whatever it was asked.
     silent: Option<Instant>,
 }
 

@@ -49,7 +49,7 @@ pub struct Header {
 pub enum DatagramError {
     /// Shorter than a header.
     Short,
-    /// No byte order and `ABC` at its beginning: sent by something else.
+    /// The datagram does not begin with a byte order and `ABC`: it was sent by something else.
     Foreign,
     /// Sizes, places and numbers contradict each other or the length of the datagram.
     Contradiction,

@@ -1,4 +1,4 @@
-//! Where datagrams of an event go.
+//! Destinations of an event's datagrams.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -37,7 +37,7 @@ enum Source {
 struct Table {
     key: Key,
     entries: HashMap<i32, SocketAddr>,
-    /// For keys that have no entry.
+    /// Destination of keys that have no entry.
     other: Option<SocketAddr>,
 }
 
@@ -72,7 +72,7 @@ impl Destinations {
         Self::parse(Key::Type, text)
     }
 
-    /// As [`by_type`](Self::by_type), with sources instead of types.
+    /// Reads destinations like [`by_type`](Self::by_type), with sources instead of types.
     ///
     /// # Errors
     /// [`DestinationError`] names the entry that is wrong.
@@ -105,6 +105,28 @@ impl Destinations {
             Key::Source => header.source,
         };
         table.entries.get(&key).copied().or(table.other)
+    }
+
+    /// Returns the addresses of the events that somebody asks for: of any type or source (0) all that a table has for them. An
+    /// address server elsewhere is asked as TAO's gateways ask it, for the type and source themselves.
+    pub(super) fn asked_for(&self, (event_type, source): crate::Key) -> Vec<SocketAddr> {
+        if let Source::Table(table) = &self.source {
+            let key = match table.key {
+                Key::Type => event_type,
+                Key::Source => source,
+            };
+            if key == 0 {
+                return table.entries.values().copied().chain(table.other).collect();
+            }
+        }
+        let header = EventHeader {
+            r#type: event_type,
+            source,
+            // As the event that would come.
+            ttl: 1,
+            ..EventHeader::default()
+        };
+        self.of(&header).into_iter().collect()
     }
 
     fn parse(key: Key, text: &str) -> Result<Self, DestinationError> {

@@ -22,7 +22,7 @@ pub enum GatewayError {
     Call(oxorb::SystemException),
     /// The gateway's own objects cannot be activated.
     Poa(oxorb::PoaError),
-    /// No thread can be begun.
+    /// A thread could not be begun.
     Thread(io::Error),
 }
 

@@ -17,6 +17,7 @@ use crate::rtec_event_channel_admin::{
 };
 use crate::rtec_event_comm::{Event, PushConsumer, PushConsumerRef};
 use links::Links;
+pub(super) use links::keys as asked_for;
 
 /// Settings of an [`IiopGateway`].
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +30,7 @@ pub struct IiopOptions {
     pub proxy_per_source: bool,
     /// Time between two looks whether both channels still are there, and between attempts to connect again. Default 5 s.
     pub period: Duration,
-    /// How long one call may take, but for pushes. Default 1 s.
+    /// Longest call, but for pushes. Default 1 s.
     pub call_timeout: Duration,
 }
 
@@ -74,7 +75,7 @@ pub struct IiopGateway {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What the objects and the thread of a gateway share.
+/// State that the objects and the thread of a gateway share.
 struct Inner {
     from: EventChannelRef,
     to: EventChannelRef,
@@ -107,7 +108,7 @@ struct Counts {
     lost: AtomicU64,
 }
 
-/// What the gateway has at the channel where events go to.
+/// Observer and proxy of the gateway at the channel where events go to.
 struct Watch {
     handle: u32,
     /// A proxy that nobody connects to: as long as it exists, so does the channel that knows the observer.
@@ -156,6 +157,7 @@ impl IiopGateway {
         let run = {
             let (inner, orb) = (Arc::clone(&inner), orb.clone());
             move || {
+                oxorb_delivery::run_ordinary();
                 inner.run();
                 let poa = orb.root_poa();
                 // They may be gone with the ORB.
@@ -342,7 +344,7 @@ impl Inner {
     }
 }
 
-/// What channels see of the gateway.
+/// Servant of the gateway, which both channels know.
 #[derive(Default)]
 struct Servant(Mutex<Weak<Inner>>);
 
@@ -371,7 +373,7 @@ impl PushConsumer for Servant {
 }
 
 impl Observer for Servant {
-    /// Only notes what is asked for: the channel waits for the answer.
+    /// Notes the subscriptions, and does no more: the channel waits for the answer.
     fn update_consumer(&self, subscriptions: &ConsumerQos) -> oxorb::Result<()> {
         let Some(inner) = self.inner() else {
             return Ok(());

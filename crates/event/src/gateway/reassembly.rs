@@ -86,7 +86,7 @@ pub struct Reassembly {
 struct Source {
     /// Largest number so far, counted around.
     newest: u32,
-    /// Of the window, by number.
+    /// Entries of the window, by number.
     entries: BTreeMap<u32, Entry>,
     heard: Instant,
 }

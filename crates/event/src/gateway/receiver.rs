@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::ops::AddAssign;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -66,8 +67,34 @@ pub struct ReceiverStatistics {
     pub events: u64,
     /// Events that the channel did not take.
     pub refused: u64,
-    /// What became of messages.
+    /// Counts of what became of messages.
     pub messages: ReassemblyCounts,
+}
+
+impl AddAssign for ReceiverStatistics {
+    /// Adds the counts of another receiver.
+    fn add_assign(&mut self, other: Self) {
+        let Self {
+            datagrams,
+            ignored,
+            malformed,
+            dropped,
+            undecodable,
+            events,
+            refused,
+            messages,
+        } = other;
+        self.datagrams += datagrams;
+        self.ignored += ignored;
+        self.malformed += malformed;
+        self.dropped += dropped;
+        self.undecodable += undecodable;
+        self.events += events;
+        self.refused += refused;
+        self.messages.complete += messages.complete;
+        self.messages.incomplete += messages.incomplete;
+        self.messages.evicted += messages.evicted;
+    }
 }
 
 /// Supplier of a channel whose events come as datagrams, of TAO's gateways, too. Dropping it ends it, and waits for its
@@ -139,7 +166,10 @@ impl UdpReceiver {
         });
         let run = {
             let receiving = Arc::clone(&receiving);
-            move || receiving.run()
+            move || {
+                oxorb_delivery::run_ordinary();
+                receiving.run();
+            }
         };
         let builder = thread::Builder::new().name("event-gateway".into());
         let thread = builder.spawn(run).map_err(GatewayError::Thread)?;
@@ -162,6 +192,11 @@ impl UdpReceiver {
         self.receiving.connection.is_connected()
     }
 
+    /// Whether its thread still reads.
+    pub(super) fn is_listening(&self) -> bool {
+        self.thread.as_ref().is_some_and(|it| !it.is_finished())
+    }
+
     /// Returns what came so far.
     pub fn statistics(&self) -> ReceiverStatistics {
         let receiving = &self.receiving;
@@ -181,8 +216,9 @@ impl UdpReceiver {
     }
 }
 
-impl Drop for UdpReceiver {
-    fn drop(&mut self) {
+impl UdpReceiver {
+    /// Ends it, and waits for its thread.
+    pub(super) fn stop(&mut self) {
         self.receiving.stopped.store(true, Ordering::Release);
         // A receiver that is dropped by a consumer of its own events is in this thread.
         if let Some(thread) = self
@@ -192,6 +228,12 @@ impl Drop for UdpReceiver {
         {
             let _ = thread.join();
         }
+    }
+}
+
+impl Drop for UdpReceiver {
+    fn drop(&mut self) {
+        self.stop();
     }
 }
 

@@ -5,11 +5,12 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use rustix::net::sockopt;
 
 use super::datagram::{LEAST_MTU, MOST_MTU, split};
-use super::{Destinations, GatewayError, Interface, payload};
+use super::{Destinations, GatewayError, Interface, launch, payload};
 use crate::rtec_event_channel_admin::ConsumerQos;
 use crate::rtec_event_comm::{Event, PushConsumer};
 use crate::{Channel, ConsumerEnd};
@@ -17,7 +18,7 @@ use crate::{Channel, ConsumerEnd};
 /// Settings of a [`UdpSender`].
 #[derive(Clone, Debug)]
 pub struct SenderOptions {
-    /// Where events go.
+    /// Destinations of events.
     pub destinations: Destinations,
     /// Address that datagrams come from; its family is that of the destinations. Default `0.0.0.0:0`.
     pub local: SocketAddr,
@@ -32,6 +33,11 @@ pub struct SenderOptions {
     pub hops: u32,
     /// Whether receivers on this host get datagrams to a multicast group, too. Default on.
     pub to_this_host: bool,
+    /// DSCP of the datagrams, 0 to 63. Default: as the system does.
+    pub dscp: Option<u8>,
+    /// Time from the push of an event to the moment at which its datagrams leave (SO_TXTIME), where the network device has the
+    /// queueing discipline `fq`; others send at once. Default: at once.
+    pub launch_after: Option<Duration>,
 }
 
 impl SenderOptions {
@@ -45,6 +51,8 @@ impl SenderOptions {
             checksum: false,
             hops: 1,
             to_this_host: true,
+            dscp: None,
+            launch_after: None,
         }
     }
 }
@@ -182,6 +190,18 @@ fn open(options: &SenderOptions) -> io::Result<UdpSocket> {
         sockopt::set_ipv6_multicast_hops(&socket, options.hops)?;
         socket.set_multicast_loop_v6(options.to_this_host)?;
     }
+    match options.dscp {
+        None => {}
+        Some(dscp) if dscp > 63 => {
+            let what = format!("a DSCP of {dscp} is not from 0 to 63");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+        }
+        Some(dscp) if options.local.is_ipv4() => sockopt::set_ip_tos(&socket, dscp << 2)?,
+        Some(dscp) => sockopt::set_ipv6_tclass(&socket, u32::from(dscp) << 2)?,
+    }
+    if options.launch_after.is_some() {
+        launch::prepare(&socket)?;
+    }
     Ok(socket)
 }
 
@@ -230,8 +250,12 @@ impl Sending {
         let number = *next;
         *next = next.wrapping_add(1);
         let SenderOptions { mtu, checksum, .. } = self.options;
+        let moment = self.options.launch_after.map(launch::moment);
         split(message, number, mtu, checksum, datagram, |octets| {
-            self.socket.send_to(octets, to)?;
+            match moment {
+                None => drop(self.socket.send_to(octets, to)?),
+                Some(moment) => launch::send_at(&self.socket, octets, to, moment)?,
+            }
             self.datagrams.fetch_add(1, Relaxed);
             Ok(())
         })

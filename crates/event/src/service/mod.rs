@@ -18,8 +18,9 @@ use crate::{Error, EventChannel};
 use admins::{Consumers, Suppliers};
 use root::Root;
 
-/// How the POA of a channel's objects begins; the name of the channel follows. It is persistent: given the same port,
-/// references to the channel and its admins outlive the process. Those to proxies do not.
+/// Prefix of the name of the POA of a channel's objects; the name of the channel follows. The POA
+/// is persistent: given the same port, references to the channel and its admins outlive the
+/// process. Those to proxies do not.
 pub const POA_NAME: &str = "EventChannel";
 
 /// A channel that an ORB serves.
@@ -121,7 +122,7 @@ impl Served {
     }
 }
 
-/// What the servants of a channel share.
+/// State that the servants of a channel share.
 #[derive(Clone)]
 struct Objects {
     core: Arc<Core>,
@@ -136,7 +137,7 @@ impl Objects {
     }
 }
 
-/// What a peer gets for something that its operation has no exception for.
+/// Returns the exception for a refusal that the operation has no exception for.
 fn refused(why: ConnectError) -> SystemException {
     match why {
         ConnectError::Limit("publications", _) => {

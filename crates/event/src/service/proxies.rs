@@ -11,10 +11,10 @@ use crate::rtec_event_channel_admin::{
 };
 use crate::rtec_event_comm::{Event, PushConsumer, PushConsumerRef, PushSupplier, PushSupplierRef};
 
-/// What a consumer sees of the channel.
+/// Servant that a consumer sees of the channel.
 pub(super) struct ForConsumer(pub(super) Arc<ConsumerProxy>);
 
-/// What a supplier sees of the channel.
+/// Servant that a supplier sees of the channel.
 pub(super) struct ForSupplier(pub(super) Arc<SupplierProxy>);
 
 impl ProxyPushSupplier for ForConsumer {
@@ -64,7 +64,7 @@ impl ProxyPushConsumer for ForSupplier {
 }
 
 impl PushConsumer for ForSupplier {
-    /// What is refused is counted: a oneway has no answer.
+    /// Pushes the events. Refused ones are counted: a oneway has no answer.
     fn push(&self, events: &[Event]) {
         let _ = self.0.push(events);
     }

@@ -7,7 +7,7 @@ use oxorb::SystemException;
 
 use super::names::{NameCollision, Names};
 use super::publisher::PublishError;
-use crate::rtec_event_channel_admin::{ConsumerQos, SupplierQos};
+use crate::rtec_event_channel_admin::{ConsumerQos, Observer, SupplierQos};
 use crate::rtec_event_comm::{Event, PushConsumer};
 use crate::{ConnectError, ConsumerConnection, EventChannel, PushError, SupplierConnection};
 
@@ -28,6 +28,14 @@ pub trait Channel {
     /// # Errors
     /// [`JoinError`].
     fn join_supplier(&self, qos: &SupplierQos) -> Result<Box<dyn SupplierEnd>, JoinError>;
+
+    /// Appends an observer: it learns what consumers ask for and suppliers publish that are no gateways, at once and after each
+    /// change.
+    ///
+    /// # Errors
+    /// [`JoinError`].
+    fn join_observer(&self, observer: Arc<dyn Observer>)
+    -> Result<Box<dyn ObserverEnd>, JoinError>;
 
     /// Returns the names that this process uses with the channel.
     fn names(&self) -> &Names;
@@ -57,6 +65,12 @@ pub trait SupplierEnd: Send + Sync {
     fn is_connected(&self) -> bool;
 }
 
+/// An observer's place at a channel; dropping it takes the observer away.
+pub trait ObserverEnd: Send + Sync {
+    /// Whether the channel still knows the observer. Asks a channel elsewhere: one call.
+    fn is_connected(&self) -> bool;
+}
+
 impl Channel for EventChannel {
     fn join_consumer(
         &self,
@@ -70,8 +84,36 @@ impl Channel for EventChannel {
         Ok(Box::new(self.connect_supplier(None, qos)?))
     }
 
+    fn join_observer(
+        &self,
+        observer: Arc<dyn Observer>,
+    ) -> Result<Box<dyn ObserverEnd>, JoinError> {
+        let handle = self.append_observer(observer)?;
+        Ok(Box::new(LocalObserver {
+            channel: self.clone(),
+            handle,
+        }))
+    }
+
     fn names(&self) -> &Names {
         self.core().names()
+    }
+}
+
+struct LocalObserver {
+    channel: EventChannel,
+    handle: u32,
+}
+
+impl ObserverEnd for LocalObserver {
+    fn is_connected(&self) -> bool {
+        !self.channel.core().is_destroyed()
+    }
+}
+
+impl Drop for LocalObserver {
+    fn drop(&mut self) {
+        self.channel.remove_observer(self.handle);
     }
 }
 
@@ -111,9 +153,9 @@ pub enum JoinError {
     Name(NameCollision),
     /// A channel elsewhere refused, or could not be reached: what was tried, and why it failed.
     Remote {
-        /// Which call.
+        /// Call that failed.
         call: &'static str,
-        /// What it raised.
+        /// Exception that the call raised.
         why: String,
     },
 }

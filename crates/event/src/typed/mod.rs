@@ -1,4 +1,4 @@
-//! For people who write Rust: values of any IDL type instead of octets, names instead of numbers.
+//! Typed events for Rust: values of any IDL type instead of octets, names instead of numbers.
 //!
 //! The payload of an event holds the value as a CDR encapsulation: an octet for the order of octets (0 big, 1 little), then
 //! the value, aligned from the start of the payload, with text in UTF-8 and UTF-16. Others decode it with
@@ -10,7 +10,7 @@ mod publisher;
 mod remote;
 mod subscriber;
 
-pub use join::{Channel, ConsumerEnd, JoinError, SupplierEnd};
+pub use join::{Channel, ConsumerEnd, JoinError, ObserverEnd, SupplierEnd};
 pub use names::{NameCollision, Names};
 pub use publisher::{PublishError, Publisher};
 pub use remote::RemoteChannel;

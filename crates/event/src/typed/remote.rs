@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use oxorb::{Interface, Orb, SystemException};
 
-use super::join::{Channel, ConsumerEnd, JoinError, SupplierEnd};
+use super::join::{Channel, ConsumerEnd, JoinError, ObserverEnd, SupplierEnd};
 use super::names::Names;
 use super::publisher::PublishError;
 use crate::give_back::give_back;
 use crate::rtec_event_channel_admin::{
-    ConsumerQos, EventChannelRef, ProxyPushConsumerRef, ProxyPushSupplierRef, SupplierQos,
+    ConsumerQos, EventChannelRef, Observer, ObserverRef, ProxyPushConsumerRef,
+    ProxyPushSupplierRef, SupplierQos,
 };
 use crate::rtec_event_comm::{Event, PushConsumer, PushConsumerRef};
 
@@ -96,6 +97,27 @@ impl Channel for RemoteChannel {
         Ok(Box::new(end))
     }
 
+    fn join_observer(
+        &self,
+        observer: Arc<dyn Observer>,
+    ) -> Result<Box<dyn ObserverEnd>, JoinError> {
+        let admin = there("for_suppliers", self.channel.for_suppliers())?;
+        let presence = there("obtain_push_consumer", admin.obtain_push_consumer())?;
+        let presence = RemoteSupplier(presence);
+        let activated = self.orb.root_poa().activate(observer);
+        let object: ObserverRef = tried("activate an observer", activated)?;
+        let mut end = RemoteObserver {
+            orb: self.orb.clone(),
+            channel: self.channel.clone(),
+            object,
+            handle: None,
+            presence,
+        };
+        let appended = self.channel.append_observer(Some(&end.object));
+        end.handle = Some(tried("append_observer", appended)?);
+        Ok(Box::new(end))
+    }
+
     fn names(&self) -> &Names {
         &self.names
     }
@@ -168,5 +190,30 @@ impl SupplierEnd for RemoteSupplier {
 impl Drop for RemoteSupplier {
     fn drop(&mut self) {
         let _ = self.0.disconnect_push_consumer();
+    }
+}
+
+struct RemoteObserver {
+    orb: Orb,
+    channel: EventChannelRef,
+    object: ObserverRef,
+    handle: Option<u32>,
+    /// A proxy that nobody connects to: as long as it exists, so does the channel that knows the observer.
+    presence: RemoteSupplier,
+}
+
+impl ObserverEnd for RemoteObserver {
+    fn is_connected(&self) -> bool {
+        self.presence.is_connected()
+    }
+}
+
+impl Drop for RemoteObserver {
+    /// The channel or the ORB may be gone before.
+    fn drop(&mut self) {
+        if let Some(handle) = self.handle {
+            let _ = self.channel.remove_observer(handle);
+        }
+        let _ = self.orb.root_poa().deactivate(&self.object);
     }
 }

@@ -19,7 +19,7 @@ use crate::{Filter, asks_for};
 pub struct Sample<T> {
     /// Type, source and times.
     pub header: EventHeader,
-    /// What the payload held.
+    /// Value in the payload.
     pub value: T,
 }
 
@@ -46,12 +46,12 @@ pub struct Subscriber<T> {
     end: Box<dyn ConsumerEnd>,
 }
 
-/// How much a subscriber keeps for its program.
+/// Size of the queue that a subscriber keeps for its program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SubscriberOptions {
     /// Values that wait. Default 1,024; from 1.
     pub capacity: usize,
-    /// What happens to values beyond. Default: the oldest goes.
+    /// Treatment of values beyond it. Default: the oldest goes.
     pub when_full: WhenFull,
 }
 
@@ -64,7 +64,7 @@ impl Default for SubscriberOptions {
     }
 }
 
-/// What a subscriber with a full queue drops. It never lets the channel wait.
+/// Value that a subscriber with a full queue drops. The channel never waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WhenFull {
     /// The value that has waited longest.

@@ -13,6 +13,7 @@ mod received;
 mod scheduling;
 mod timers;
 mod typed;
+mod worth;
 
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};

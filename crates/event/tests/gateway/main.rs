@@ -2,6 +2,7 @@
 
 mod addresses;
 mod fragments;
+mod groups;
 mod iiop;
 mod udp;
 

@@ -51,6 +51,8 @@ fn events_cross_a_multicast_group_to_all_who_listen() {
     let group = first.address().unwrap();
     let second = receive(&other, group.port());
     let options = SenderOptions {
+        dscp: Some(46),
+        launch_after: Some(std::time::Duration::from_millis(1)),
         checksum: true,
         mtu: 200,
         ..SenderOptions::new(Destinations::all(group))

@@ -1,4 +1,4 @@
-//! What follows a `$`.
+//! Parser of components, which follow a `$`.
 //!
 //! ```text
 //! component := [IDENT] ext            ext := ['.' dot | '[' n ']' ext | '(' IDENT ')' ext]

@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 use std::io::IoSlice;
+use std::prelude::rust_2024::*;
+use std::{format, vec};
 
 use oxorb_cdr::{ByteOrder, Encoded, Encoder};
 
@@ -11,9 +13,10 @@ use crate::{
     Request, RequestHeader, Response, TargetAddress, Wire,
 };
 
-/// Has a client and a server of `wire` do what `data` says: write messages of any kind, whole or in fragments, move any
-/// number of octets, look, take, split off, hand on to another inbox, cancel, send nonsense. While no nonsense was sent,
-/// each message must arrive once, in order, as it was written.
+/// Makes a client and a server of `wire` do what `data` says: write messages of any kind, whole or
+/// in fragments, move any number of octets, look, take, split off, hand on to another inbox,
+/// cancel, send nonsense. While no nonsense was sent, each message must arrive once, in order, as
+/// it was written.
 pub fn session(wire: Wire, data: &[u8]) {
     let mut session = Session::new(wire);
     for event in data.chunks_exact(2) {
@@ -25,7 +28,7 @@ pub fn session(wire: Wire, data: &[u8]) {
     session.settle();
 }
 
-/// One direction of the connection.
+/// Direction of the connection.
 struct Way {
     inbox: Inbox,
     reading: Option<Reading>,
@@ -40,13 +43,13 @@ struct Way {
     announced: usize,
     /// Whether a message is announced and still in the inbox.
     holds: bool,
-    /// Only messages were written so far.
+    /// Whether nothing but messages was written so far.
     sound: bool,
 }
 
 struct Written {
     octets: Vec<u8>,
-    /// Where it ends among all octets written.
+    /// End of the message among all octets written.
     end: usize,
     /// The request it cancels.
     cancels: Option<u32>,
@@ -205,7 +208,7 @@ impl Session {
         })
     }
 
-    /// Has everything arrive that was written.
+    /// Delivers everything that was written.
     fn settle(&mut self) {
         for way in [&mut self.up, &mut self.down] {
             way.transfer(usize::MAX);
@@ -283,7 +286,7 @@ impl Way {
         self.written += 1;
     }
 
-    /// Has some octets arrive. The receiver looks at messages while more arrive than it should hold.
+    /// Delivers some octets. The receiver looks at messages while more arrive than it should hold.
     fn transfer(&mut self, octets: usize) {
         let mut octets = octets.min(self.under_way.len());
         while octets > 0 {
@@ -379,7 +382,8 @@ impl Way {
         }
     }
 
-    /// Another inbox reads on, as where another thread takes a connection over between two messages.
+    /// Continues with another inbox, as where another thread takes a connection over between two
+    /// messages.
     fn hand_on(&mut self) {
         if !self.holds && !self.inbox.mid_message() {
             self.inbox = Inbox::new(&self.limits).continuing(self.reading.as_ref());

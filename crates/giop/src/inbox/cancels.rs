@@ -1,7 +1,10 @@
 //! The CancelRequests that have arrived behind the announced message.
 
+#[cfg(not(feature = "std"))]
+use alloc::collections::BTreeMap as Map;
 use core::cell::{Cell, RefCell};
-use std::collections::HashMap;
+#[cfg(feature = "std")]
+use std::collections::HashMap as Map;
 
 use super::{header_at, other::Other};
 use crate::{CancelRequest, Frame, MessageType};
@@ -17,7 +20,7 @@ pub(super) struct Cancels {
     /// Octets that have left the buffer at its front since `found` was empty.
     gone: u64,
     /// End of the last CancelRequest for each id, counted with `gone`.
-    found: RefCell<HashMap<u32, u64>>,
+    found: RefCell<Map<u32, u64>>,
 }
 
 impl Cancels {
@@ -87,20 +90,28 @@ impl Cancels {
         self.gone = 0;
         let found = self.found.get_mut();
         found.clear();
+        #[cfg(feature = "std")]
         found.shrink_to(KEPT);
     }
 
     /// Octets of memory held.
     pub(super) fn memory(&self) -> usize {
-        self.found.borrow().capacity() * size_of::<(u32, u64)>()
+        let found = self.found.borrow();
+        #[cfg(feature = "std")]
+        let places = found.capacity();
+        // The nodes of the tree are half full at least.
+        #[cfg(not(feature = "std"))]
+        let places = found.len() * 2;
+        places * size_of::<(u32, u64)>()
     }
 }
 
 /// Ids that room is kept for once a buffer that held more has been served.
+#[cfg(feature = "std")]
 const KEPT: usize = 64;
 
 #[cfg(test)]
-thread_local! {
+std::thread_local! {
     static LOOKS: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -115,6 +126,7 @@ fn count_look() {}
 
 #[cfg(test)]
 mod tests {
+    use crate::prelude::*;
     use oxorb_cdr::ByteOrder;
     use oxorb_object::Version;
 

@@ -1,45 +1,48 @@
-//! Which payloads are read as they come, because lending them would only put their copy off.
+//! Choice of the payloads that are read as they come, because lending them would only put their
+//! copy off.
 //!
 //! A payload that is lent must be whole before anybody looks at it. Where the servant takes a copy anyway, copying it while
 //! the sender still writes takes half the time. The inbox cannot know what the servant will do; it remembers what became of
 //! the last payload of an object and operation at the same place of a message.
 
+use crate::prelude::*;
 use core::cell::Cell;
 use core::num::NonZero;
 
 use super::Inbox;
 use crate::{Frame, Header, Message, Target};
 
-/// One payload of so many is lent nevertheless, and shows what becomes of it now.
+/// Number of payloads of which one is lent nevertheless, and shows what becomes of it now.
 const TRIED: u8 = 16;
 
 /// Notes of a connection.
 const NOTES: usize = 64;
 
-/// What is remembered of the requests of a connection.
+/// Memory of the requests of a connection.
 #[derive(Debug, Default)]
 pub(super) struct Copied {
-    /// By the sum of a request. `None`: no payload was copied yet.
+    /// Notes by the sum of a request. `None`: no payload was copied yet.
     notes: Option<Box<[Note; NOTES]>>,
-    /// How many octets of the message were there when it was decided whether it is read.
+    /// Number of octets of the message that were there when it was decided whether it is read.
     decided: Cell<Option<(usize, bool)>>,
     /// Whether nothing is read that can be lent.
     never: bool,
 }
 
-/// What became of payloads of one object and operation, at one place.
+/// Note of what became of payloads of an object and operation, at a place.
 #[derive(Debug, Default)]
 struct Note {
-    /// Of object, operation and place: another request that comes to this note is another one.
+    /// Sum of object, operation and place: a request that comes to this note with another sum is
+    /// another one.
     sum: Option<NonZero<u32>>,
     /// Payloads since the note was made, modulo the number of which one is tried.
     seen: Cell<u8>,
-    /// One was read in place: whatever was copied, the others are lent, too.
+    /// Whether a payload was read in place: whatever was copied, the others are lent, too.
     taken: bool,
 }
 
 impl Copied {
-    /// Has everything lent from now on.
+    /// Lends every payload from now on.
     pub(super) fn never_reads(&mut self) {
         self.never = true;
     }
@@ -106,17 +109,14 @@ impl Inbox {
     }
 
     /// Returns a sum of a request's object, operation, and place of the payload, which begins behind these octets; `None`: it
-    /// is none of GIOP.
+    /// is no request, or has no key.
     fn sum(&self, header: Header, bytes: &[u8]) -> Option<NonZero<u32>> {
         let start = Frame {
             header,
             bytes,
-            context: None,
+            context: self.other.as_deref().map(|other| other.context_of(bytes)),
             gap: None,
         };
-        if self.other.is_some() {
-            return None;
-        }
         let Ok(Message::Request(request)) = start.message() else {
             return None;
         };

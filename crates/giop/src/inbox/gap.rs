@@ -1,5 +1,6 @@
 //! Requests and replies of which a large payload lies in memory that the transport lends.
 
+use crate::prelude::*;
 use oxorb_cdr::Gap;
 use oxorb_lend::Lease;
 
@@ -21,8 +22,8 @@ impl Inbox {
         }
     }
 
-    /// Has payloads [borrowed](Self::borrows) from now on whatever became of those before: for requests that are refused when
-    /// they were copied.
+    /// [Borrows](Self::borrows) payloads from now on whatever became of those before: for requests
+    /// that are refused when they were copied.
     pub fn always_borrow(&mut self) {
         self.copied.never_reads();
     }

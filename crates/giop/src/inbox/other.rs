@@ -1,13 +1,15 @@
 //! Messages of other protocols than GIOP.
 
+use crate::prelude::*;
+use alloc::sync::Arc;
 use core::fmt;
-use std::sync::Arc;
 
 use crate::alias_table::AliasTable;
 use crate::{AliasAt, Frame, FrameContext, Header, MessageType, Messaging, Violation, Wire};
 use oxorb_cdr::ByteOrder;
 
-/// How the messages of one connection that does not speak GIOP are read: their messaging, and what it remembers of them.
+/// Reader of the messages of a connection that does not speak GIOP: their messaging, and what it
+/// remembers of them.
 ///
 /// All inboxes of a connection share it, also those that read one after another in different threads.
 #[derive(Clone)]
@@ -65,7 +67,7 @@ impl fmt::Debug for Reading {
 struct Usual {
     /// Bits of the first eight octets that are the same in all of them.
     mask: u64,
-    /// What these bits are.
+    /// Values of these bits.
     same: u64,
     /// Place of the bit that Replies have and Requests have not.
     kind: u8,
@@ -127,7 +129,7 @@ impl Usual {
     }
 }
 
-/// What an inbox holds for a protocol other than GIOP.
+/// State of an inbox for a protocol other than GIOP.
 pub(super) struct Other {
     pub(super) reading: Reading,
     /// Context of the announced message.
@@ -194,6 +196,15 @@ impl Other {
         Ok(())
     }
 
+    /// Returns what a Request refers to of which only the beginning is there: nothing is learnt of it, and what is not known yet
+    /// it names in full.
+    pub(super) fn context_of(&self, bytes: &[u8]) -> &Arc<FrameContext> {
+        let place = (self.reading.usual.as_ref()).and_then(|usual| usual.alias.as_ref());
+        let number = place.and_then(|place| place.read(bytes));
+        let known = number.and_then(|number| self.reading.aliases.as_ref()?.get(number));
+        known.unwrap_or(&self.reading.alone)
+    }
+
     /// Returns the context of a message that is only looked at.
     pub(super) fn alone(&self) -> &Arc<FrameContext> {
         &self.reading.alone
@@ -217,7 +228,7 @@ impl Other {
     }
 }
 
-/// Where usual Requests have an alias, as [`Usual`] has it of headers.
+/// Place where usual Requests have an alias, as [`Usual`] has it of headers.
 #[derive(Clone, Copy)]
 struct AliasPlace {
     /// Bits of the second eight octets that are set where object key and operation follow in full.

@@ -1,5 +1,6 @@
 //! Fragmented messages of which something is missing.
 
+use crate::prelude::*;
 use oxorb_cdr::{Dialect, PieceTable};
 use oxorb_object::Version;
 

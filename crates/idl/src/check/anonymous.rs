@@ -2,7 +2,7 @@
 
 use crate::diagnostic::{Code, Problem, Severity};
 
-/// Where a type without a name stands.
+/// Position of a type without a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Position {
     Member,

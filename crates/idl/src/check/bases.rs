@@ -1,11 +1,11 @@
-//! What an interface may inherit.
+//! Rules about what an interface may inherit.
 
 use crate::diagnostic::{Code, Problem};
 use crate::source::Span;
 
 #[derive(Debug)]
 pub(crate) enum Bases {
-    /// Only announced so far.
+    /// The base is only announced so far.
     Incomplete {
         name: String,
         at: Span,

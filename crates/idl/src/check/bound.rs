@@ -8,7 +8,7 @@ pub(crate) struct Bound {
     pub(crate) value: i128,
 }
 
-/// What has a bound.
+/// Thing that has a bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Bounded {
     Array,

@@ -9,7 +9,7 @@ pub(crate) enum ComponentProblem {
     SecondBase { what: &'static str },
     /// Announced, not defined.
     Incomplete { name: String, at: Span },
-    /// What a port provides or uses is no interface.
+    /// The thing that a port provides or uses is no interface.
     PortInterface { found: String },
     /// The primary key is not fit for it.
     PrimaryKey {

@@ -1,4 +1,4 @@
-//! What `context (...)` may name (CORBA 3.3 part 1, 7.11.5).
+//! Rules about what `context (...)` may name (CORBA 3.3 part 1, 7.11.5).
 
 use crate::diagnostic::{Code, Diagnostics, Problem};
 use crate::source::Span;

@@ -1,4 +1,4 @@
-//! What can be wrong with IDL, one module per diagnostic or small family.
+//! Checks of IDL, one module per diagnostic or small family.
 //!
 //! A module holds what the diagnostic says and, where the check needs nothing
 //! but its subject, the check itself. What each rule refuses, and with which code, is

@@ -1,4 +1,4 @@
-//! What `oneway` rules out.
+//! Rules about what `oneway` rules out.
 
 use crate::ast::Operation;
 use crate::diagnostic::{Code, Diagnostics, Problem};

@@ -46,7 +46,7 @@ pub(crate) enum PragmaProblem {
         found: &'static str,
         at: Span,
     },
-    /// Another `typeprefix` for the same scope.
+    /// The scope has a `typeprefix` already.
     SecondPrefix {
         name: String,
         prefix: String,
@@ -154,7 +154,7 @@ impl Problem for PragmaProblem {
     }
 }
 
-/// What prefix holds at a place, in a few words.
+/// Describes the prefix that holds at a place, in a few words.
 pub(super) fn prefix_here(prefix: &str) -> String {
     match prefix {
         "" => "no prefix here".into(),

@@ -11,8 +11,8 @@ pub fn closest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<&
         .map(|(_, candidate)| candidate)
 }
 
-/// How many letters must be inserted, removed, replaced or swapped with their
-/// neighbour, ignoring case; anything above `limit` may be rounded up.
+/// Returns the number of letters to insert, remove, replace or swap with their neighbour, ignoring
+/// case; anything above `limit` may be rounded up.
 fn distance(a: &str, b: &str, limit: usize) -> usize {
     let a: Vec<char> = a.chars().flat_map(char::to_lowercase).collect();
     let b: Vec<char> = b.chars().flat_map(char::to_lowercase).collect();

@@ -6,7 +6,7 @@ use crate::source::Span;
 #[derive(Debug)]
 pub(crate) enum StructBase {
     Second,
-    /// Only announced, or being defined right here.
+    /// The base is only announced, or being defined right here.
     Incomplete {
         name: String,
         at: Span,

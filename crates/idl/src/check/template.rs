@@ -31,7 +31,7 @@ pub(crate) enum TemplateProblem {
         at: Span,
     },
     AliasOutside,
-    /// It would hold itself.
+    /// The template would hold itself.
     Itself {
         template: String,
         at: Span,

@@ -7,7 +7,7 @@ use crate::source::Span;
 pub(crate) struct Undeclared {
     /// The part of the name that was not found.
     pub(crate) name: String,
-    /// What was searched, if the name says where it should be.
+    /// Scope that was searched, if the name says where it should be.
     pub(crate) inside: Option<Inside>,
     pub(crate) meant: Option<String>,
 }
@@ -15,11 +15,11 @@ pub(crate) struct Undeclared {
 /// The scope that the earlier parts of a scoped name lead to.
 #[derive(Debug)]
 pub(crate) struct Inside {
-    /// Its full name.
+    /// Full name of the scope.
     pub(crate) scope: String,
-    /// Where it is declared.
+    /// Place where the scope is declared.
     pub(crate) declared: Span,
-    /// Another scope of that name, farther out, where the name does exist.
+    /// Scope of that name farther out, where the name does exist.
     pub(crate) hidden: Option<String>,
     /// Declared so far by `interface X;` only.
     pub(crate) forward: bool,

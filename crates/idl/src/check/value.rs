@@ -1,4 +1,4 @@
-//! What valuetypes may hold, inherit and support (CORBA 3.3 part 1, 7.9.5).
+//! Rules about what valuetypes may hold, inherit and support (CORBA 3.3 part 1, 7.9.5).
 
 use crate::diagnostic::{Code, Problem};
 use crate::source::Span;
@@ -11,7 +11,7 @@ pub(crate) enum ValueProblem {
     TruncatableCustom {
         name: String,
     },
-    /// Nothing to be truncated to.
+    /// The valuetype has nothing to be truncated to.
     TruncatableAbstract,
     FromCustom {
         name: String,

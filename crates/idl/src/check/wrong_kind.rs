@@ -36,7 +36,7 @@ impl Problem for WrongKind {
     }
 }
 
-/// What a name is needed for.
+/// Purpose for which a name is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wanted {
     Base,

@@ -19,7 +19,7 @@ pub(crate) struct Decimal {
 }
 
 impl Decimal {
-    /// From the digits and the point of a literal.
+    /// Reads the digits and the point of a literal.
     pub(crate) fn literal(text: &str) -> Decimal {
         let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
         let digits = whole.bytes().chain(fraction.bytes());
@@ -123,8 +123,8 @@ impl Decimal {
         digits
     }
 
-    /// Without superfluous zeros before, nor places behind that 31 digits have
-    /// no room for. More digits than that are then an overflow.
+    /// Drops superfluous zeros before, and places behind that 31 digits have no room for. More
+    /// digits than that are then an overflow.
     fn tidy(mut self) -> Decimal {
         let whole = self.digits.len().saturating_sub(self.scale);
         let zeros = self.digits.iter().take_while(|digit| **digit == 0).count();

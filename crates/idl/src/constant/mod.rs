@@ -46,7 +46,7 @@ impl Raw {
     }
 }
 
-/// What the evaluator needs to know of the world.
+/// Knowledge of the world that the evaluator needs.
 pub(crate) trait World {
     /// The value of a name; `None` was reported.
     fn value_of(&mut self, name: &ScopedName) -> Option<Raw>;

@@ -1,4 +1,4 @@
-//! What the front end has to say about a source, as values; text comes last.
+//! Diagnostics of the front end about a source, as values; text comes last.
 //!
 //! Every kind of problem is a type of its own, beside the code that finds it
 //! (families share an enum), and implements [`Problem`]. A run collects them
@@ -11,7 +11,7 @@ pub use render::{render_json, render_text};
 use crate::source::{SourceMap, Span};
 use std::fmt;
 
-/// One kind of thing that can be wrong; implemented next to the check.
+/// Kind of problem; implemented next to the check.
 pub trait Problem: fmt::Debug + Send + Sync {
     /// Never reused for anything else, never renumbered.
     fn code(&self) -> Code;
@@ -21,7 +21,7 @@ pub trait Problem: fmt::Debug + Send + Sync {
         Severity::Error
     }
 
-    /// What is wrong, in one sentence without a full stop; names in backquotes.
+    /// Returns the problem in one sentence without a full stop; names in backquotes.
     fn message(&self) -> String;
 
     /// A few words under the place itself; may be empty.
@@ -29,12 +29,12 @@ pub trait Problem: fmt::Debug + Send + Sync {
         String::new()
     }
 
-    /// Other places that explain this one.
+    /// Returns places that explain this one.
     fn related(&self) -> Vec<(Span, String)> {
         Vec::new()
     }
 
-    /// How to mend it.
+    /// Returns the cure.
     fn help(&self) -> Option<String> {
         None
     }
@@ -61,21 +61,21 @@ impl fmt::Display for Code {
     }
 }
 
-/// How bad it is.
+/// Severity of a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Severity {
     /// Compiles, but look at it.
     Warning,
-    /// There will be no model.
+    /// The source yields no model.
     Error,
 }
 
 /// A problem and its place.
 #[derive(Debug)]
 pub struct Diagnostic {
-    /// Where it is.
+    /// Place of the problem.
     pub span: Span,
-    /// What it is.
+    /// Problem.
     pub problem: Box<dyn Problem>,
 }
 
@@ -96,7 +96,7 @@ impl Default for Diagnostics {
 }
 
 impl Diagnostics {
-    /// Nobody reads more than that in one go.
+    /// Number of diagnostics that are kept by default: nobody reads more in one go.
     pub const DEFAULT_LIMIT: usize = 100;
 
     /// Keeps `limit` diagnostics and counts the rest.
@@ -134,12 +134,12 @@ impl Diagnostics {
         self.errors > 0
     }
 
-    /// How many errors were found, those beyond the limit too.
+    /// Returns the number of errors, those beyond the limit too.
     pub fn error_count(&self) -> usize {
         self.errors
     }
 
-    /// How many diagnostics were dropped for the limit.
+    /// Returns the number of diagnostics that were dropped for the limit.
     pub fn suppressed(&self) -> usize {
         self.suppressed
     }
@@ -151,7 +151,7 @@ impl Diagnostics {
             .sort_by_cached_key(|diagnostic| reading_order(diagnostic.span, map));
     }
 
-    /// Those that were kept.
+    /// Returns the diagnostics that were kept.
     pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
         self.all.iter()
     }

@@ -1,4 +1,4 @@
-//! What changed from one model to another, and whom that concerns.
+//! Differences between models: what changed from one to another, and whom that concerns.
 
 mod interface;
 mod types;
@@ -9,21 +9,21 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::hash::Hash;
 
-/// One change.
+/// Change between two models.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
     /// The scoped name of what changed, with `::` and the name of the member,
     /// operation or attribute if it is one.
     pub name: String,
-    /// How far it reaches.
+    /// Reach of the change.
     pub effect: Effect,
-    /// What changed, in one sentence without a full stop.
+    /// Description of the change, one sentence without a full stop.
     pub what: String,
     /// Why it reaches so far.
     pub why: &'static str,
 }
 
-/// How far a change reaches; a wider effect is greater.
+/// Reach of a change; a wider effect is greater.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Effect {
     /// Neither old peers nor old source code see it.

@@ -37,7 +37,7 @@ struct Layout<'p, 's> {
     out: String,
     /// The line being filled, without indentation.
     line: String,
-    /// Where it may be broken.
+    /// Places where the line may be broken.
     breaks: Vec<Break>,
     /// The declaration began on an earlier line.
     continued: bool,
@@ -84,29 +84,29 @@ impl Bodies {
     }
 }
 
-/// What spaces depend on.
+/// State that spaces depend on.
 #[derive(Debug, Clone, Default)]
 struct State {
     /// The token before, unless nothing stands before on purpose.
     last: Option<usize>,
-    /// That was a sign, or closed or opened something.
+    /// Whether that was a sign, or closed or opened something.
     tight: bool,
-    /// In a `case` or `default`, up to its colon.
+    /// Whether the token is in a `case` or `default`, up to its colon.
     label: bool,
     /// A declaration begins here.
     start: bool,
     /// First word of the declaration that matters: `enum`, `bitmask`.
     list: bool,
-    /// How many `<` are open in each open `(` or `[`.
+    /// Number of open `<` in each open `(` or `[`.
     angles: Vec<usize>,
-    /// And outside of them.
+    /// Number of open `<` outside of them.
     outside: usize,
     /// Rest of a `>>`: nothing between the two.
     shift: bool,
     /// All that was read of the declaration are annotations, or one name that
     /// may be a macro.
     prelude: bool,
-    /// It began with an annotation.
+    /// Whether the declaration began with an annotation.
     annotated: bool,
 }
 
@@ -149,7 +149,7 @@ impl Layout<'_, '_> {
         self.bodies.last().is_some_and(|body| body.list)
     }
 
-    /// How many parentheses and brackets are open.
+    /// Returns the number of open parentheses and brackets.
     fn depth(&self) -> usize {
         self.state.angles.len()
     }
@@ -276,7 +276,7 @@ impl Layout<'_, '_> {
         None
     }
 
-    /// How long the rest of a declaration is at most, behind a `}`.
+    /// Returns the greatest length of the rest of a declaration, behind a `}`.
     fn tail(&self, close: usize) -> usize {
         let mut length = 0;
         for piece in &self.pieces[close + 1..] {
@@ -446,7 +446,7 @@ impl Layout<'_, '_> {
         inside.copied().unwrap_or(self.state.outside)
     }
 
-    /// What the token changes for those after it.
+    /// Changes the state for the tokens after this one.
     fn follow(&mut self, at: usize) {
         let piece = self.pieces[at];
         let before = self.state.last.map(|last| self.pieces[last]);
@@ -507,7 +507,7 @@ impl Layout<'_, '_> {
         self.state.last = Some(at);
     }
 
-    /// One empty line, where there was one or more.
+    /// Writes an empty line, where there was one or more.
     fn blank_line(&mut self, piece: &Piece<'_>) {
         let wanted = piece.newlines > 1 && !self.out.is_empty();
         if wanted && !self.out.ends_with("\n\n") && !self.after_brace() {

@@ -51,7 +51,7 @@ impl fmt::Debug for Error {
 
 impl std::error::Error for Error {}
 
-/// The same text in the given style. Formatting what it gives changes nothing.
+/// Formats a text in the given style. Formatting the result changes nothing.
 ///
 /// One declaration stands on each line; bodies that were written on one line
 /// stay so if they fit; single empty lines stay.

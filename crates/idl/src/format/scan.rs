@@ -26,7 +26,7 @@ pub(super) struct Piece<'s> {
     pub(super) newlines: usize,
     /// White space stands right before it.
     pub(super) space: bool,
-    /// From 1.
+    /// Line, from 1.
     pub(super) line: usize,
 }
 
@@ -128,7 +128,7 @@ fn line_length(text: &str) -> usize {
     text.len()
 }
 
-/// Like a line, but comments inside may span several.
+/// Returns the length of a directive: that of a line, but comments inside may span several.
 fn directive_length(text: &str) -> usize {
     let mut at = 0;
     loop {

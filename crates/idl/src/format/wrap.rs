@@ -1,6 +1,6 @@
 //! Lines that are too long.
 
-/// Where a line may be broken: at a space.
+/// Place where a line may be broken: at a space.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Break {
     /// Offset of the space.

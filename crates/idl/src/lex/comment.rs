@@ -1,4 +1,4 @@
-//! Which comment documents which token, and what it says.
+//! Comments that document tokens.
 
 /// The comments since the last token, as far as they may document the next one.
 #[derive(Debug, Default)]
@@ -15,7 +15,7 @@ impl Comments {
         self.lines.push(clean(text));
     }
 
-    /// What stands between `/*` and `*/`.
+    /// Adds the text between `/*` and `*/`.
     pub(crate) fn block(&mut self, body: &str) {
         self.begin();
         let body = body.trim_start_matches(['*', '!']);
@@ -51,7 +51,7 @@ impl Comments {
     }
 }
 
-/// Without the space after the mark, space at the end, and rulers.
+/// Returns the line without the space after the mark, space at the end, and rulers.
 fn clean(line: &str) -> String {
     let line = line.strip_prefix(' ').unwrap_or(line).trim_end();
     let ruler = line.len() > 2 && !line.chars().any(char::is_alphanumeric);

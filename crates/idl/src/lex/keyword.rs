@@ -12,7 +12,7 @@ macro_rules! keywords {
             /// All of them, in alphabetical order.
             pub const ALL: &'static [Keyword] = &[$(Keyword::$name,)+];
 
-            /// As written; keywords are case-sensitive.
+            /// Returns the keyword as written; keywords are case-sensitive.
             pub fn as_str(self) -> &'static str {
                 match self { $(Keyword::$name => $text,)+ }
             }

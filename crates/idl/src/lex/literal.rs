@@ -6,7 +6,7 @@ use super::{Token, TokenKind};
 use crate::diagnostic::Diagnostics;
 use std::ops::Range;
 
-/// What is wrong, and in which part of the spelling.
+/// Mistake, and the part of the spelling that it is in.
 type Failed = (LexProblem, Range<usize>);
 
 /// The value of a number; never fails to give one, of the kind that was meant.
@@ -148,7 +148,7 @@ fn suffix(text: &str, at: usize) -> Failed {
     (LexProblem::Suffix { suffix }, at..text.len())
 }
 
-/// What stands between the quotes, escapes resolved, and whether an `L` stands before them.
+/// Returns the text between the quotes, escapes resolved, and whether an `L` stands before them.
 fn unquote(raw: &Raw, out: &mut Diagnostics) -> (bool, String) {
     let wide = raw.text.starts_with('L');
     let start = 1 + usize::from(wide);

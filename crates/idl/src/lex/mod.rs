@@ -17,12 +17,12 @@ pub use keyword::Keyword;
 use crate::source::{FileId, Span};
 use std::fmt;
 
-/// One token of IDL, all macros expanded.
+/// Token of IDL, all macros expanded.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Token {
-    /// What it is.
+    /// Kind of token.
     pub kind: TokenKind,
-    /// Where it stands; where the outermost macro was used if it came out of one.
+    /// Place of the token; where the outermost macro was used if it came out of one.
     pub span: Span,
     /// The comment right before it, without comment marks: a `/* */` block or
     /// `//` lines with no blank line between comment and token. A comment
@@ -31,12 +31,12 @@ pub struct Token {
     pub doc: Option<Box<str>>,
 }
 
-/// What a token is.
+/// Kind of a token.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TokenKind {
     /// A name that is no keyword in exactly this spelling.
     Ident {
-        /// Without the `_` of an escaped identifier.
+        /// Name without the `_` of an escaped identifier.
         name: Box<str>,
         /// Written with a leading `_`, so that it is never a keyword.
         escaped: bool,
@@ -46,7 +46,7 @@ pub enum TokenKind {
     Keyword(Keyword),
     /// Decimal, octal or hexadecimal; never negative.
     Integer(i128),
-    /// Has a point, an exponent or both.
+    /// Number with a point, an exponent or both.
     Float(f64),
     /// The digits and the point of a `fixed` literal, without the `d`.
     Fixed(Box<str>),
@@ -62,10 +62,9 @@ pub enum TokenKind {
     Punct(Punct),
     /// A `#pragma` that has a meaning in CORBA, standing where it stood.
     Pragma(Pragma),
-    /// What follows stands in this file. Files nest; every file has its own
-    /// pair of [`FileStart`](TokenKind::FileStart) and
-    /// [`FileEnd`](TokenKind::FileEnd), main files too, so that a prefix
-    /// pragma ends where its file ends.
+    /// Start of a file. Files nest; every file has its own pair of
+    /// [`FileStart`](TokenKind::FileStart) and [`FileEnd`](TokenKind::FileEnd), main files too, so
+    /// that a prefix pragma ends where its file ends.
     FileStart(FileId),
     /// Closes the last open [`FileStart`](TokenKind::FileStart).
     FileEnd,
@@ -89,9 +88,9 @@ pub enum Pragma {
     Version {
         /// The declaration it names.
         name: PragmaName,
-        /// Before the point.
+        /// Number before the point.
         major: u32,
-        /// Behind the point.
+        /// Number behind the point.
         minor: u32,
     },
 }
@@ -101,9 +100,9 @@ pub enum Pragma {
 pub struct PragmaName {
     /// Starts with `::`.
     pub absolute: bool,
-    /// At least one, without escapes.
+    /// Parts, at least one, without escapes.
     pub parts: Vec<Box<str>>,
-    /// From the first to the last part.
+    /// Span from the first to the last part.
     pub span: Span,
 }
 
@@ -116,7 +115,7 @@ macro_rules! puncts {
         }
 
         impl Punct {
-            /// As written.
+            /// Returns the mark as written.
             pub fn as_str(self) -> &'static str {
                 match self { $(Punct::$name => $text,)+ }
             }
@@ -157,7 +156,7 @@ puncts! {
     At "@",
 }
 
-/// As an error message names it: "`;`", "identifier `x`", "end of file".
+/// Writes the token as an error message names it: "`;`", "identifier `x`", "end of file".
 impl fmt::Display for TokenKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,4 +1,4 @@
-//! What can be wrong with a single token (E02..).
+//! Problems of a single token (E02..).
 
 use crate::diagnostic::{Code, Problem, Severity};
 

@@ -7,7 +7,7 @@ use std::rc::Rc;
 #[derive(Debug, Clone)]
 pub(crate) struct Raw {
     pub(crate) kind: RawKind,
-    /// As written, line continuations removed.
+    /// Text as written, line continuations removed.
     pub(crate) text: Rc<str>,
     pub(crate) span: Span,
     /// White space or a comment stands before it.
@@ -19,7 +19,7 @@ pub(crate) struct Raw {
     pub(crate) doc: Option<Box<str>>,
 }
 
-/// What shape a [`Raw`] has.
+/// Shape of a [`Raw`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RawKind {
     /// A word, escaped or not, keyword or not; perhaps with letters that IDL lacks.
@@ -32,7 +32,7 @@ pub(crate) enum RawKind {
     Str,
     /// A quote without its partner on the same line, and the rest of the line.
     Unterminated,
-    /// One of [`PUNCTUATION`](super::scan::PUNCTUATION).
+    /// Mark of [`PUNCTUATION`](super::scan::PUNCTUATION).
     Punct,
     /// A character that has no place in IDL.
     Other,

@@ -21,7 +21,7 @@ pub(crate) struct Scanner {
     text: Arc<str>,
     file: FileId,
     at: usize,
-    /// Nothing but space and comments since the last line end.
+    /// Whether there was only space and comments since the last line end.
     fresh_line: bool,
 }
 
@@ -78,7 +78,7 @@ impl Scanner {
         Some((name, self.span(from, to)))
     }
 
-    /// What is left of the line, without going on to the next one.
+    /// Returns the rest of the line, without going on to the next one.
     pub(crate) fn rest_of_line(&mut self) -> (String, Span) {
         let from = self.at;
         let mut cursor = self.cursor();
@@ -94,7 +94,7 @@ impl Scanner {
         (line.trim().to_owned(), self.span(start, end))
     }
 
-    /// Where the line behind `offset` starts.
+    /// Returns where the line behind `offset` starts.
     pub(crate) fn next_line(&self, offset: u32) -> u32 {
         let offset = offset as usize;
         let length = self.text[offset..].find('\n');
@@ -319,7 +319,7 @@ impl Cursor<'_> {
         }
     }
 
-    /// Where the next visible character starts.
+    /// Returns where the next visible character starts.
     fn visible(&self) -> usize {
         let mut at = self.at;
         loop {

@@ -1,29 +1,29 @@
-//! What annotations say, standard ones and users' own (IDL 4.2, 7.4.15, 8).
+//! Annotations, standard ones and users' own (IDL 4.2, 7.4.15, 8).
 
 use super::{Type, Value};
 use crate::source::Span;
 
-/// One annotation as it was applied: `@range(min = 0, max = 10)`.
+/// Annotation as it was applied: `@range(min = 0, max = 10)`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Annotation {
-    /// Without `@`; scoped names as written.
+    /// Name without `@`; scoped names as written.
     pub name: String,
-    /// From `@` to the end of the name.
+    /// Span from `@` to the end of the name.
     pub span: Span,
-    /// In order; the only one without a name is called `value`.
+    /// Parameters in order; the only one without a name is called `value`.
     pub params: Vec<AnnotationParam>,
 }
 
-/// One parameter of an applied annotation.
+/// Parameter of an applied annotation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AnnotationParam {
-    /// Its name; `value` where none was written.
+    /// Name of the parameter; `value` where none was written.
     pub name: String,
-    /// What it is set to.
+    /// Value of the parameter.
     pub value: AnnotationValue,
 }
 
-/// What a parameter of an annotation is set to.
+/// Value of a parameter of an annotation.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AnnotationValue {
     /// A constant.
@@ -48,19 +48,19 @@ impl Annotation {
 pub struct AnnotationDef {
     /// Names from file scope down to this one, joined by `::`.
     pub scoped_name: String,
-    /// Where the name stands.
+    /// Span of the name.
     pub span: Span,
-    /// In order.
+    /// Members in order.
     pub members: Vec<AnnotationMember>,
 }
 
-/// One member of a user's own annotation.
+/// Member of a user's own annotation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AnnotationMember {
-    /// Its name.
+    /// Name of the member.
     pub name: String,
-    /// Its type; `None` is `any`.
+    /// Type of the member; `None` is `any`.
     pub ty: Option<Type>,
-    /// What it is where an application does not set it.
+    /// Value where an application does not set it.
     pub default: Option<Value>,
 }

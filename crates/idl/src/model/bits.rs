@@ -6,53 +6,51 @@ use crate::source::Span;
 /// `bitmask`: a set of named flags.
 #[derive(Debug, Clone, Default)]
 pub struct BitMask {
-    /// How many bits it has, from `@bit_bound`: 1 to 64, 32 if not said.
-    /// On the wire it is the smallest unsigned integer that holds them.
+    /// Number of bits, from `@bit_bound`: 1 to 64, 32 if not said. On the wire it is the smallest
+    /// unsigned integer that holds them.
     pub bit_bound: u16,
-    /// In order of declaration, which need not be the order of positions.
+    /// Flags in order of declaration, which need not be the order of positions.
     pub flags: Vec<Flag>,
 }
 
-/// One flag of a bitmask.
+/// Flag of a bitmask.
 #[derive(Debug, Clone)]
 pub struct Flag {
     /// Name without escape.
     pub name: String,
-    /// Where the name stands.
+    /// Span of the name.
     pub span: Span,
     /// The comment before it.
     pub doc: String,
     /// All that were applied.
     pub annotations: Vec<Annotation>,
-    /// Which bit, from `@position` or one more than the flag before; less
-    /// than the bound.
+    /// Position of the bit, from `@position` or one more than the flag before; less than the bound.
     pub position: u16,
 }
 
 /// `bitset`: small numbers in one integer, the first one in the low bits.
 #[derive(Debug, Clone, Default)]
 pub struct BitSet {
-    /// Its fields come before.
+    /// Base, whose fields come before.
     pub base: Option<DefId>,
     /// Own ones, in order.
     pub fields: Vec<BitField>,
 }
 
-/// One field of a bitset.
+/// Field of a bitset.
 #[derive(Debug, Clone)]
 pub struct BitField {
     /// Name without escape; `None` is padding.
     pub name: Option<String>,
-    /// Where the name stands, or the word `bitfield`.
+    /// Span of the name, or of the word `bitfield`.
     pub span: Span,
     /// The comment before it.
     pub doc: String,
     /// All that were applied.
     pub annotations: Vec<Annotation>,
-    /// How many bits: 1 to 64.
+    /// Number of bits: 1 to 64.
     pub bits: u16,
-    /// As what it is seen: as declared, or `boolean` for one bit, else the
-    /// smallest of `octet`, `unsigned short`, `unsigned long` and
-    /// `unsigned long long` that holds it.
+    /// Type as which it is seen: as declared, or `boolean` for one bit, else the smallest of
+    /// `octet`, `unsigned short`, `unsigned long` and `unsigned long long` that holds it.
     pub ty: Basic,
 }

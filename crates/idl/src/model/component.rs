@@ -6,7 +6,7 @@ use crate::source::Span;
 /// A component or a connector.
 #[derive(Debug, Clone, Default)]
 pub struct Component {
-    /// What it inherits from, of the same kind.
+    /// Base, of the same kind.
     pub base: Option<DefId>,
     /// Supported interfaces; none for a connector.
     pub supports: Vec<DefId>,
@@ -21,7 +21,7 @@ pub struct PortType {
     pub exports: Vec<ComponentExport>,
 }
 
-/// What a component shows to the outside.
+/// Export of a component, visible from the outside.
 #[derive(Debug, Clone)]
 pub enum ComponentExport {
     /// A port.
@@ -30,18 +30,18 @@ pub enum ComponentExport {
     Attribute(Attribute),
 }
 
-/// One port.
+/// Port.
 #[derive(Debug, Clone)]
 pub struct Port {
     /// Name without escape.
     pub name: String,
-    /// Where the name stands.
+    /// Span of the name.
     pub span: Span,
     /// The comment before it.
     pub doc: String,
     /// All that were applied.
     pub annotations: Vec<Annotation>,
-    /// Which kind, and of what.
+    /// Kind of port, and of what.
     pub kind: PortKind,
 }
 
@@ -75,7 +75,7 @@ pub enum PortKind {
 /// `home`: what makes and finds components of one type.
 #[derive(Debug, Clone)]
 pub struct Home {
-    /// What it inherits from.
+    /// Base.
     pub base: Option<DefId>,
     /// Supported interfaces.
     pub supports: Vec<DefId>,
@@ -87,8 +87,8 @@ pub struct Home {
     pub members: Vec<DefId>,
     /// Operations and attributes, own ones only.
     pub exports: Vec<Export>,
-    /// In order.
+    /// Factories in order.
     pub factories: Vec<Factory>,
-    /// In order.
+    /// Finders in order.
     pub finders: Vec<Factory>,
 }

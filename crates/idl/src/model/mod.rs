@@ -22,15 +22,15 @@ pub use value::{Factory, StateMember, ValueKind, ValueType};
 use crate::source::Span;
 use std::collections::BTreeSet;
 
-/// One translation unit (a main file and all it includes), resolved and checked.
+/// Translation unit (a main file and all it includes), resolved and checked.
 #[derive(Debug, Clone, Default)]
 pub struct Model {
     defs: Vec<Def>,
     roots: Vec<DefId>,
-    /// In the arena, but no part of the model.
+    /// Definitions in the arena that are no part of the model.
     left_out: BTreeSet<DefId>,
     annotations: Vec<AnnotationDef>,
-    /// For each definition, when it was defined; not when it was announced.
+    /// Time of each definition; not when it was announced.
     order: Vec<u32>,
     clock: u32,
 }
@@ -147,7 +147,7 @@ impl Model {
         self.annotations.push(annotation);
     }
 
-    /// How many definitions there are, hidden ones too; the front end only.
+    /// Returns the number of definitions, hidden ones too; the front end only.
     pub(crate) fn len(&self) -> usize {
         self.defs.len()
     }
@@ -188,10 +188,10 @@ impl Model {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DefId(pub(crate) u32);
 
-/// One named definition.
+/// Named definition.
 #[derive(Debug, Clone)]
 pub struct Def {
-    /// This definition's own id.
+    /// Id of this definition.
     pub id: DefId,
     /// The name without escape (`_attribute` is `attribute`).
     pub name: String,
@@ -201,7 +201,7 @@ pub struct Def {
     pub scoped_name: String,
     /// `IDL:prefix/scoped/name:1.0`, after all pragmas.
     pub repository_id: String,
-    /// Where the name stands.
+    /// Span of the name.
     pub span: Span,
     /// False when it came in by `#include`.
     pub in_main_file: bool,
@@ -209,11 +209,11 @@ pub struct Def {
     pub doc: String,
     /// All annotations that were applied.
     pub annotations: Vec<Annotation>,
-    /// What it is.
+    /// Kind of definition.
     pub kind: DefKind,
 }
 
-/// What a definition is.
+/// Kind of a definition.
 #[derive(Debug, Clone)]
 pub enum DefKind {
     /// `module`, all its openings merged.
@@ -265,7 +265,7 @@ pub struct Module {
     pub template: Option<DefId>,
 }
 
-/// Which promises an interface makes.
+/// Promise that an interface makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum InterfaceKind {
     /// `interface`.
@@ -277,7 +277,7 @@ pub enum InterfaceKind {
     Abstract,
 }
 
-/// One interface.
+/// Interface.
 #[derive(Debug, Clone, Default)]
 pub struct Interface {
     /// Local, abstract or neither.
@@ -290,7 +290,7 @@ pub struct Interface {
     pub exports: Vec<Export>,
 }
 
-/// What an interface offers to callers.
+/// Export of an interface, offered to callers.
 #[derive(Debug, Clone)]
 pub enum Export {
     /// An operation.
@@ -299,12 +299,12 @@ pub enum Export {
     Attribute(Attribute),
 }
 
-/// One operation.
+/// Operation.
 #[derive(Debug, Clone)]
 pub struct Operation {
     /// Name without escape; also the name on the wire.
     pub name: String,
-    /// Where the name stands.
+    /// Span of the name.
     pub span: Span,
     /// The comment before it.
     pub doc: String,
@@ -316,7 +316,7 @@ pub struct Operation {
     pub mutating: bool,
     /// `None` is `void`.
     pub returns: Option<Type>,
-    /// In order.
+    /// Parameters in order.
     pub params: Vec<Param>,
     /// Exceptions in order.
     pub raises: Vec<DefId>,
@@ -324,46 +324,46 @@ pub struct Operation {
     pub context: Vec<String>,
 }
 
-/// One parameter.
+/// Parameter.
 #[derive(Debug, Clone)]
 pub struct Param {
     /// Name without escape.
     pub name: String,
-    /// Where the name stands.
+    /// Span of the name.
     pub span: Span,
     /// All annotations that were applied.
     pub annotations: Vec<Annotation>,
-    /// Which way it travels.
+    /// Direction in which it travels.
     pub direction: Direction,
-    /// Its type.
+    /// Type of the parameter.
     pub ty: Type,
 }
 
-/// Which way a parameter travels.
+/// Direction in which a parameter travels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// Client to server.
     In,
     /// Server to client.
     Out,
-    /// Both.
+    /// Either way.
     InOut,
 }
 
-/// One attribute.
+/// Attribute.
 #[derive(Debug, Clone)]
 pub struct Attribute {
     /// Name without escape; `_get_` and `_set_` before it on the wire.
     pub name: String,
-    /// Where the name stands.
+    /// Span of the name.
     pub span: Span,
     /// The comment before it.
     pub doc: String,
     /// All annotations that were applied.
     pub annotations: Vec<Annotation>,
-    /// No `_set_` operation.
+    /// Whether there is no `_set_` operation.
     pub readonly: bool,
-    /// Its type.
+    /// Type of the attribute.
     pub ty: Type,
     /// Exceptions of the getter.
     pub get_raises: Vec<DefId>,
@@ -382,18 +382,18 @@ pub struct Struct {
     pub members: Vec<DefId>,
 }
 
-/// One member of a struct, exception, union or valuetype.
+/// Member of a struct, exception, union or valuetype.
 #[derive(Debug, Clone)]
 pub struct Field {
     /// Name without escape.
     pub name: String,
-    /// Where the name stands.
+    /// Span of the name.
     pub span: Span,
     /// The comment before it; the same for all names of one declaration.
     pub doc: String,
     /// All annotations that were applied.
     pub annotations: Vec<Annotation>,
-    /// Its type; an array declarator is already a [`Type::Array`].
+    /// Type of the member; an array declarator is already a [`Type::Array`].
     pub ty: Type,
     /// `@optional`: on the wire a boolean before it says whether it is there.
     pub optional: bool,
@@ -408,13 +408,13 @@ pub struct Field {
 pub struct Union {
     /// Type of the discriminator.
     pub discriminator: Type,
-    /// In order of declaration.
+    /// Cases in order of declaration.
     pub cases: Vec<Case>,
     /// Types defined inside, in order.
     pub members: Vec<DefId>,
 }
 
-/// One member of a union and the labels that select it.
+/// Member of a union and the labels that select it.
 #[derive(Debug, Clone)]
 pub struct Case {
     /// Labels in source order, without `default`.
@@ -428,9 +428,8 @@ pub struct Case {
 /// An enumeration.
 #[derive(Debug, Clone, Default)]
 pub struct Enum {
-    /// How many bits it has, from `@bit_bound`: 1 to 32; `None` if not said,
-    /// and then an `unsigned long` on the wire. Else the smallest unsigned
-    /// integer that holds them.
+    /// Number of bits, from `@bit_bound`: 1 to 32; `None` if not said, and then an `unsigned long`
+    /// on the wire. Else the smallest unsigned integer that holds them.
     pub bit_bound: Option<u16>,
     /// The enumerator that is `@default_literal`.
     pub default: Option<u32>,
@@ -438,19 +437,19 @@ pub struct Enum {
     pub enumerators: Vec<Enumerator>,
 }
 
-/// One enumerator.
+/// Enumerator.
 #[derive(Debug, Clone)]
 pub struct Enumerator {
     /// Name without escape.
     pub name: String,
-    /// Where the name stands.
+    /// Span of the name.
     pub span: Span,
     /// The comment before it.
     pub doc: String,
     /// All annotations that were applied.
     pub annotations: Vec<Annotation>,
-    /// What travels: from `@value`, or one more than the one before; the
-    /// ordinal unless `@value` is used.
+    /// Number that travels: from `@value`, or one more than the one before; the ordinal unless
+    /// `@value` is used.
     pub value: u32,
 }
 
@@ -464,7 +463,7 @@ pub struct Typedef {
 /// A constant.
 #[derive(Debug, Clone)]
 pub struct Const {
-    /// As declared.
+    /// Type as declared.
     pub ty: Type,
     /// Evaluated and range-checked.
     pub value: Value,
@@ -554,7 +553,7 @@ pub enum Basic {
 }
 
 impl Basic {
-    /// As written in IDL.
+    /// Returns the type as written in IDL.
     pub fn as_str(self) -> &'static str {
         match self {
             Basic::Octet => "octet",

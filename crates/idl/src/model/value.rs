@@ -21,7 +21,7 @@ pub struct ValueType {
     pub members: Vec<DefId>,
     /// Own state in order; for all of it see [`Model::all_state`](super::Model::all_state).
     pub state: Vec<StateMember>,
-    /// In order.
+    /// Factories in order.
     pub factories: Vec<Factory>,
     /// Operations and attributes in order, own ones only.
     pub exports: Vec<Export>,
@@ -30,16 +30,16 @@ pub struct ValueType {
 /// The kinds of valuetypes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ValueKind {
-    /// Has state that is marshalled member by member.
+    /// Valuetype with state that is marshalled member by member.
     #[default]
     Stateful,
-    /// Has state that its implementation marshals.
+    /// Valuetype with state that its implementation marshals.
     Custom,
-    /// Has operations only.
+    /// Valuetype with operations only.
     Abstract,
 }
 
-/// One state member.
+/// State member.
 #[derive(Debug, Clone)]
 pub struct StateMember {
     /// `public`, not `private`.
@@ -53,13 +53,13 @@ pub struct StateMember {
 pub struct Factory {
     /// Name without escape.
     pub name: String,
-    /// Where the name stands.
+    /// Span of the name.
     pub span: Span,
     /// The comment before it.
     pub doc: String,
     /// All that were applied.
     pub annotations: Vec<Annotation>,
-    /// In order.
+    /// Parameters in order.
     pub params: Vec<Param>,
     /// Exceptions in order.
     pub raises: Vec<DefId>,

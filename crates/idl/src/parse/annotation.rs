@@ -45,7 +45,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// After the `(`.
+    /// Parses the parameters, after the `(`.
     fn annotation_params(&mut self) -> Parse<Vec<(Option<Ident>, Expr)>> {
         let mut params = Vec::new();
         if self.eat(Punct::ParenClose) {

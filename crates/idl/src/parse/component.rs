@@ -76,7 +76,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// At the word that says which kind of port it is.
+    /// Parses a port, at the word that says which kind it is.
     pub(super) fn port(&mut self, keyword: Keyword) -> Parse<DefinitionKind> {
         self.cursor.bump();
         let kind = match keyword {

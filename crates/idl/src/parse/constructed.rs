@@ -101,8 +101,8 @@ impl Parser<'_, '_> {
         })
     }
 
-    /// Like [`Self::declarators`], without forgetting what is being declared
-    /// around the member.
+    /// Parses like [`Self::declarators`], without forgetting what is being declared around the
+    /// member.
     pub(super) fn member_declarators(&mut self) -> Parse<Vec<Declarator>> {
         let outer = self.naming.clone();
         let declarators = self.declarators("the name of the member");

@@ -1,4 +1,4 @@
-//! Where the parser stands: looking ahead, consuming, expecting, recovering.
+//! Cursor of the parser: looking ahead, consuming, expecting, recovering.
 
 use super::{MAX_DEPTH, Parse, Parser, Reported};
 use crate::ast::{Ident, Item};
@@ -15,7 +15,7 @@ pub(super) struct Cursor<'t> {
     at: usize,
     /// The first half of a `>>` was taken as `>`.
     half: bool,
-    /// Of the token consumed last.
+    /// Span of the token consumed last.
     last: Span,
     pending: Vec<Item>,
 }
@@ -33,7 +33,7 @@ impl<'t> Cursor<'t> {
         cursor
     }
 
-    /// What comes next.
+    /// Returns the next token.
     pub(super) fn peek(&self) -> &'t TokenKind {
         if self.half {
             return &TokenKind::Punct(Punct::Greater);
@@ -43,7 +43,7 @@ impl<'t> Cursor<'t> {
             .map_or(&TokenKind::Eof, |token| &token.kind)
     }
 
-    /// What comes `n` tokens after what comes next.
+    /// Returns the token that comes `n` tokens after the next one.
     pub(super) fn peek_after(&self, n: usize) -> &'t TokenKind {
         self.tokens
             .iter()
@@ -53,7 +53,7 @@ impl<'t> Cursor<'t> {
             .map_or(&TokenKind::Eof, |token| &token.kind)
     }
 
-    /// Where the next token stands.
+    /// Returns the span of the next token.
     pub(super) fn span(&self) -> Span {
         let Some(token) = self.tokens.get(self.at) else {
             return self.last;
@@ -65,7 +65,7 @@ impl<'t> Cursor<'t> {
         span
     }
 
-    /// Where the last consumed token stands.
+    /// Returns the span of the last consumed token.
     pub(super) fn last(&self) -> Span {
         self.last
     }
@@ -246,7 +246,7 @@ impl Parser<'_, '_> {
         Err(self.unexpected(wanted))
     }
 
-    /// Like [`Self::ident`], and remembers it as what is being declared.
+    /// Parses like [`Self::ident`], and remembers the name as what is being declared.
     pub(super) fn declared(&mut self, wanted: &str) -> Parse<Ident> {
         let ident = self.ident(wanted)?;
         self.naming = Some(ident.clone());

@@ -1,4 +1,4 @@
-//! What stands in files and modules.
+//! Parser of what stands in files and modules.
 
 use super::cursor::name_of;
 use super::{Parse, Parser};
@@ -6,7 +6,7 @@ use crate::ast::{Constructed, Declarator, Definition, DefinitionKind, Ident, Ite
 use crate::check::syntax::Syntax;
 use crate::lex::{Keyword, Punct, TokenKind};
 
-/// What encloses a declaration, and so which declarations may stand there.
+/// Place of a declaration, which decides what may stand there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     /// The file or a module.
@@ -101,7 +101,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// One declaration; consumes at least one token unless a `}` is next.
+    /// Parses a declaration; consumes at least one token unless a `}` is next.
     fn item(&mut self, place: Place) -> Option<Item> {
         self.naming = None;
         let before = self.cursor.span();
@@ -187,8 +187,8 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// In an interface, words that came with CORBA 3 or IDL 4 may be the type
-    /// that an operation returns.
+    /// Reports whether an operation begins here: in an interface, words that came with CORBA 3 or
+    /// IDL 4 may be the type that an operation returns.
     fn looks_like_operation(&self, place: Place) -> bool {
         match self.cursor.peek_after(1) {
             TokenKind::Punct(Punct::PathSep) => true,
@@ -208,7 +208,7 @@ impl Parser<'_, '_> {
         Ok(kind)
     }
 
-    /// Like [`Self::nameless`], up to the `;`.
+    /// Parses like [`Self::nameless`], up to the `;`.
     fn bare(&mut self, place: Place) -> Parse<DefinitionKind> {
         if place == Place::Module {
             let problem = Syntax::expected_definition(self.cursor.peek());
@@ -241,7 +241,7 @@ impl Parser<'_, '_> {
         Ok(DefinitionKind::Module { name, body })
     }
 
-    /// What stands between braces, after the opening one.
+    /// Parses what stands between braces, after the opening one.
     pub(super) fn body(&mut self, place: Place, name: &Ident) -> Parse<Vec<Item>> {
         let items = self.items(place);
         self.close(name);
@@ -327,7 +327,7 @@ fn begins_declaration(keyword: Keyword) -> bool {
     )
 }
 
-/// What is left of a declaration that stands in the wrong place.
+/// Returns the rest of a declaration that stands in the wrong place.
 fn unusable(kind: DefinitionKind) -> DefinitionKind {
     let name = match kind {
         DefinitionKind::Module { name, .. }

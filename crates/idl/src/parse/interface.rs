@@ -9,7 +9,7 @@ use crate::lex::{Keyword, Punct, TokenKind};
 use crate::model::{Direction, InterfaceKind};
 
 impl Parser<'_, '_> {
-    /// At `interface`, `local` or `abstract`.
+    /// Parses an interface, at `interface`, `local` or `abstract`.
     pub(super) fn interface(&mut self) -> Parse<DefinitionKind> {
         let kind = if self.eat_keyword(Keyword::Local) {
             InterfaceKind::Local
@@ -171,7 +171,7 @@ impl Parser<'_, '_> {
         }))
     }
 
-    /// At least one, separated by commas.
+    /// Parses at least one name, separated by commas.
     pub(super) fn scoped_names(&mut self, wanted: &str) -> Parse<Vec<ScopedName>> {
         let mut names = vec![self.scoped_name(wanted)?];
         while self.eat(Punct::Comma) {

@@ -23,7 +23,7 @@ use crate::diagnostic::Diagnostics;
 use crate::lex::Token;
 use cursor::Cursor;
 
-/// How deeply modules, types and parentheses may nest.
+/// Most levels of nested modules, types and parentheses.
 pub(crate) const MAX_DEPTH: u32 = 100;
 
 /// Parses a preprocessed token stream; what is wrong goes to `diagnostics`.
@@ -51,7 +51,7 @@ struct Parser<'t, 'd> {
     cursor: Cursor<'t>,
     diagnostics: &'d mut Diagnostics,
     depth: u32,
-    /// How many `<` are open; decides what `>>` means.
+    /// Number of open `<`; decides what `>>` means.
     angles: u32,
     /// The name that the declaration being parsed declares, once it was seen.
     naming: Option<crate::ast::Ident>,

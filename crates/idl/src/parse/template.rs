@@ -114,7 +114,7 @@ impl Parser<'_, '_> {
         Ok(TemplateParam { kind, name })
     }
 
-    /// After the `<`.
+    /// Parses an instance, after the `<`.
     fn instance(&mut self, template: ScopedName, alias: Option<Span>) -> Parse<DefinitionKind> {
         self.angles += 1;
         let mut args = Vec::new();

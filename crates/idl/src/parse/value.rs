@@ -7,7 +7,7 @@ use crate::lex::{Keyword, Punct};
 use crate::model::ValueKind;
 
 impl Parser<'_, '_> {
-    /// At `abstract`, `custom`, `valuetype` or `eventtype`.
+    /// Parses a valuetype, at `abstract`, `custom`, `valuetype` or `eventtype`.
     pub(super) fn value_type(&mut self) -> Parse<DefinitionKind> {
         let kind = if self.eat_keyword(Keyword::Abstract) {
             ValueKind::Abstract

@@ -28,9 +28,8 @@ pub(crate) fn orb_has(scoped_name: &str) -> bool {
 
 const ORB: &str = include_str!("builtin/orb.idl");
 
-/// The same for a file that stands in where no other of its name is found:
-/// what components are made of, for the IDL they are
-/// [equivalent](crate::equivalent) to.
+/// Returns a file that stands in where no other of its name is found: what components are made of,
+/// for the IDL they are [equivalent](crate::equivalent) to.
 pub(super) fn stand_in(name: &Path) -> Option<(&'static str, &'static str)> {
     let components = name.file_name()? == "Components.idl";
     components.then_some((

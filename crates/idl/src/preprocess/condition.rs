@@ -12,12 +12,12 @@ use crate::source::Span;
 pub(crate) struct Condition {
     pub(crate) directive: &'static str,
     pub(crate) opened: Span,
-    /// One of its groups was read, so no other one will be.
+    /// Whether a group was read, so that no other one will be.
     taken: bool,
     else_at: Option<Span>,
 }
 
-/// What a conditional directive asks.
+/// Question of a conditional directive.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Test {
     Expression,

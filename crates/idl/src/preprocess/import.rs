@@ -14,9 +14,9 @@ pub(super) struct Imports {
 enum Stage {
     #[default]
     Elsewhere,
-    /// Behind `import`, and perhaps `::`.
+    /// State behind `import`, and perhaps `::`.
     Name,
-    /// Behind `CORBA`.
+    /// State behind `CORBA`.
     Corba,
 }
 

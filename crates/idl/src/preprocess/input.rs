@@ -1,4 +1,4 @@
-//! Where tokens come from: files that include each other, expansions on top.
+//! Sources of tokens: files that include each other, expansions on top.
 
 use super::Preprocessor;
 use super::condition::Condition;
@@ -10,7 +10,7 @@ use crate::lex::{Raw, TokenKind};
 use crate::source::{FileId, Span};
 use std::rc::Rc;
 
-/// One level of input; the last one is read first.
+/// Level of input; the last one is read first.
 #[derive(Debug)]
 pub(crate) enum Frame {
     File(FileFrame),
@@ -86,8 +86,8 @@ impl Preprocessor<'_> {
         None
     }
 
-    /// What [`next_raw`](Self::next_raw) would read, but neither obeys
-    /// directives nor leaves the file.
+    /// Returns the token that [`next_raw`](Self::next_raw) would read, but neither obeys directives
+    /// nor leaves the file.
     pub(crate) fn peek(&mut self) -> Option<&Raw> {
         while let Some(Frame::Tokens(frame)) = self.frames.last()
             && frame.tokens.as_slice().is_empty()
@@ -146,7 +146,7 @@ impl Preprocessor<'_> {
         }
     }
 
-    /// How many files are open.
+    /// Returns the number of open files.
     pub(crate) fn include_depth(&self) -> usize {
         let files = self.frames.iter().filter(|f| matches!(f, Frame::File(_)));
         files.count()

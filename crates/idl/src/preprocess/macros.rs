@@ -8,15 +8,15 @@ use crate::source::Span;
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// One `#define`.
+/// Macro of a `#define`.
 #[derive(Debug)]
 pub(crate) struct Macro {
     pub(crate) name: Rc<str>,
     pub(crate) kind: MacroKind,
     pub(crate) body: Vec<Raw>,
     pub(crate) defined_at: Span,
-    /// How many of its expansions are being read right now; while there is
-    /// one, its name stands for itself.
+    /// Number of its expansions that are being read right now; while there is one, its name stands
+    /// for itself.
     pub(crate) busy: Cell<u32>,
 }
 
@@ -33,10 +33,10 @@ pub(crate) enum MacroKind {
     Line,
 }
 
-/// How deep arguments of macros may hold macros with arguments.
+/// Most levels of macros with arguments within arguments of macros.
 const MAX_DEPTH: usize = 100;
 
-/// What a produced token counts on top of its text: about what it costs to hold it.
+/// Cost of a produced token on top of its text: about what it costs to hold it.
 const TOKEN_COST: usize = 16;
 
 impl Macro {
@@ -56,7 +56,7 @@ impl Macro {
                 .all(|(n, (a, b))| a.text == b.text && (n == 0 || a.spaced == b.spaced))
     }
 
-    /// Which parameter a token of the body names.
+    /// Returns the parameter that a token of the body names.
     fn param(&self, token: &Raw) -> Option<usize> {
         match &self.kind {
             MacroKind::Function { params, .. } if token.kind == RawKind::Word => {

@@ -91,9 +91,9 @@ pub(crate) struct Preprocessor<'a> {
     read: Vec<FileId>,
     includes: usize,
     octets: usize,
-    /// What macros produced so far, see [`Limits::macro_octets`](crate::Limits).
+    /// Octets that macros produced so far, see [`Limits::macro_octets`](crate::Limits).
     produced: usize,
-    /// How deep macro arguments are nested.
+    /// Level of nested macro arguments.
     depth: usize,
     /// The tokens of an `#if` are being expanded: `defined` has a meaning.
     in_condition: bool,

@@ -79,7 +79,7 @@ impl Preprocessor<'_> {
     }
 }
 
-/// What stands in a prefix when its quotes were forgotten.
+/// Reports whether the token stands in a prefix when its quotes were forgotten.
 fn is_bare(token: &Raw) -> bool {
     matches!(token.kind, RawKind::Word | RawKind::Number)
         || ["-", "/"].iter().any(|mark| token.is_punct(mark))

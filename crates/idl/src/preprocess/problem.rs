@@ -1,4 +1,4 @@
-//! What can be wrong with directives and macros (E01..).
+//! Problems of directives and macros (E01..).
 
 use crate::diagnostic::{Code, Problem, Severity};
 use crate::source::Span;

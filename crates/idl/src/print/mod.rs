@@ -35,7 +35,7 @@ pub fn print(model: &Model) -> String {
     Printer::new(model, false).text()
 }
 
-/// One definition alone.
+/// Prints a definition alone.
 pub(crate) fn one(model: &Model, id: DefId) -> String {
     let mut printer = Printer::new(model, false);
     printer.def(id);
@@ -44,7 +44,7 @@ pub(crate) fn one(model: &Model, id: DefId) -> String {
 
 pub(crate) struct Printer<'m> {
     model: &'m Model,
-    /// As equivalent IDL of CORBA 2: no components, homes and event types.
+    /// Whether equivalent IDL of CORBA 2 is printed: no components, homes and event types.
     equivalent: bool,
     out: String,
     /// Modules that are open, outermost first.
@@ -289,7 +289,7 @@ impl<'m> Printer<'m> {
     }
 }
 
-/// What only exists since CORBA 3.
+/// Reports whether the definition only exists since CORBA 3.
 fn is_idl3(kind: &DefKind) -> bool {
     match kind {
         DefKind::ValueType(body) => body.event,

@@ -54,7 +54,7 @@ pub(crate) fn type_text(model: &Model, ty: &Type, explicit: bool) -> String {
     }
 }
 
-/// With a `>` that no other compiler takes for half of a shift.
+/// Returns the text closed with a `>` that no other compiler takes for half of a shift.
 fn closed(text: &str) -> String {
     match text.ends_with('>') {
         true => format!("{text} >"),
@@ -108,8 +108,8 @@ pub(crate) fn value_text(model: &Model, value: &Value, ty: Option<&Type>) -> Str
     }
 }
 
-/// One character in a literal; all that is not plain ASCII as an escape of
-/// full length, which nothing behind it can lengthen.
+/// Returns a character in a literal; all that is not plain ASCII as an escape of full length, which
+/// nothing behind it can lengthen.
 fn literal(c: char, quote: char, wide: bool) -> String {
     match c {
         _ if c == quote || c == '\\' => format!("\\{c}"),

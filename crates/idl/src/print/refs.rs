@@ -1,4 +1,4 @@
-//! What definitions refer to.
+//! References of definitions to others.
 
 use super::Printer;
 use crate::model::{
@@ -33,7 +33,7 @@ struct Refs {
 }
 
 impl Refs {
-    /// What `kind` names; what is defined inside goes to `inside`.
+    /// Collects the definitions that `kind` names; those defined inside go to `inside`.
     fn def(&mut self, kind: &DefKind, inside: &mut Vec<DefId>) {
         match kind {
             DefKind::Interface(body) => {

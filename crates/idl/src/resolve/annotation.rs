@@ -183,7 +183,7 @@ impl Resolver<'_> {
         self.set_at(applied, name).is_some()
     }
 
-    /// Where such an annotation stands.
+    /// Returns where such an annotation stands.
     pub(super) fn set_at(&self, applied: &[ast::Annotation], name: &str) -> Option<Span> {
         let found = standard(applied, name)?;
         match found.params.first() {
@@ -241,7 +241,7 @@ impl Resolver<'_> {
     }
 }
 
-/// What an annotation can stand before, as far as that matters.
+/// Target of an annotation, as far as that matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Target {
     Enum,

@@ -145,7 +145,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// What facets and receptacles are of.
+    /// Returns the interface of facets and receptacles.
     fn port_interface(&mut self, spec: &TypeSpec) -> Option<Type> {
         let ty = self.named_type(spec)?;
         let plain = self.plain(&ty).clone();

@@ -92,7 +92,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// No member may be named like one of a base.
+    /// Checks that no member is named like one of a base.
     fn check_inherited_members(&mut self, def: DefId, fields: &[Field]) {
         let DefKind::Struct(body) = &self.model.def(def).kind else {
             return;
@@ -275,7 +275,7 @@ impl Resolver<'_> {
         cases
     }
 
-    /// How many values a discriminator has, if labels can cover them all.
+    /// Returns the number of values of a discriminator, if labels can cover them all.
     fn cardinality(&self, ty: &Type) -> Option<usize> {
         match self.plain(ty) {
             Type::Basic(Basic::Boolean) => Some(2),

@@ -57,7 +57,7 @@ impl Resolver<'_> {
         Some(def)
     }
 
-    /// From `@value`, else `next`.
+    /// Returns the value of `@value`, else `next`.
     fn enumerator_value(
         &mut self,
         annotations: &[ast::Annotation],

@@ -16,7 +16,7 @@ use crate::model::{
 use crate::source::Span;
 use std::collections::BTreeMap;
 
-/// From how many interfaces one may inherit; every lookup may visit them all.
+/// Most interfaces from which one may inherit; every lookup may visit them all.
 pub(super) const MAX_BASES: usize = 500;
 
 impl Resolver<'_> {

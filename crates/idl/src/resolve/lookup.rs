@@ -1,4 +1,4 @@
-//! From a name as written to what it stands for (CORBA 3.3 part 1, 7.20).
+//! Lookup of names: from a name as written to what it stands for (CORBA 3.3 part 1, 7.20).
 
 use super::Resolver;
 use super::scope::{Entity, Entry, ScopeId, ScopeKind, Scopes};
@@ -14,21 +14,21 @@ use crate::model::{DefId, DefKind, Type};
 use crate::source::Span;
 use std::collections::BTreeSet;
 
-/// After so many errors, looking for what was meant is not worth the time.
+/// Number of errors after which looking for what was meant is not worth the time.
 const MAX_SUGGESTIONS: usize = 100;
 
-/// What a name led to.
+/// Result of a lookup.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Found {
     pub(super) entity: Entity,
-    /// Where that is declared.
+    /// Place of the declaration.
     pub(super) declared: Span,
     /// The scope that gave the first part of an unqualified name its meaning.
     first_in: Option<ScopeId>,
 }
 
 impl Resolver<'_> {
-    /// What a name stands for here; `None` when that was reported.
+    /// Returns what a name stands for here; `None` when a mistake was reported.
     pub(super) fn look_up(&mut self, name: &ScopedName) -> Option<Found> {
         let found = self.look_up_quietly(name)?;
         if let Some(scope) = found.first_in {
@@ -39,7 +39,7 @@ impl Resolver<'_> {
         Some(found)
     }
 
-    /// Like [`Self::look_up`], but the use leaves no trace.
+    /// Looks up like [`Self::look_up`], but the use leaves no trace.
     pub(super) fn look_up_quietly(&mut self, name: &ScopedName) -> Option<Found> {
         let first = &name.parts[0];
         let (first_in, mut entry) = match name.absolute {
@@ -79,7 +79,7 @@ impl Resolver<'_> {
         })
     }
 
-    /// What a name stands for, if that can be told without saying anything.
+    /// Returns what a name stands for, if that can be told without saying anything.
     pub(super) fn find(&self, name: &ScopedName) -> Option<Entity> {
         let in_scope = |scope: ScopeId, ident: &Ident| {
             let own = self.scopes.scope(scope).own(&ident.name);
@@ -155,7 +155,8 @@ impl Resolver<'_> {
         None
     }
 
-    /// What a `typedef` of a definition stands for, after however many others; anything else is itself.
+    /// Returns what a `typedef` of a definition stands for, after however many others; anything
+    /// else is itself.
     fn behind_aliases(&self, def: DefId) -> DefId {
         match self.plain(&Type::Named(def)) {
             Type::Named(plain) => *plain,
@@ -276,7 +277,7 @@ impl Resolver<'_> {
         None
     }
 
-    /// Another scope named like `def`, farther out, that does declare `name`.
+    /// Returns a scope named like `def`, farther out, that does declare `name`.
     fn hidden_by(&self, def: DefId, name: &str) -> Option<String> {
         let own = self.scopes.of_def(def)?;
         let scope_name = &self.model.def(def).name;

@@ -94,7 +94,7 @@ struct Resolver<'a> {
     /// First forward declarations.
     announced: BTreeMap<DefId, Announced>,
     ids: Ids,
-    /// What users defined with `@annotation`, by full name.
+    /// Annotations that users defined with `@annotation`, by full name.
     user_annotations: BTreeMap<String, Rc<AnnotationDef>>,
     templates: Templates,
 }
@@ -105,7 +105,7 @@ enum Completeness {
     BeingDefined,
 }
 
-/// What a forward declaration promised.
+/// Promise of a forward declaration.
 #[derive(Debug, Clone)]
 struct Announced {
     what: &'static str,
@@ -336,7 +336,7 @@ impl Resolver<'_> {
     }
 }
 
-/// Where an entry in a scope comes from.
+/// Returns an entry of a scope.
 fn entry(name: &Ident, entity: Entity) -> Entry {
     Entry {
         name: name.name.clone(),

@@ -14,16 +14,16 @@ use std::collections::BTreeMap;
 pub(super) struct Ids {
     /// Innermost last.
     frames: Vec<Frame>,
-    /// How many scopes are open.
+    /// Number of open scopes.
     depth: usize,
-    /// How deep the scope is whose pragma gave a definition its prefix.
+    /// Depth of the scope whose pragma gave a definition its prefix.
     set_at: BTreeMap<DefId, usize>,
-    /// What `typeprefix` said: scope, prefix, place.
+    /// Declarations `typeprefix`: scope, prefix, place.
     type_prefixes: BTreeMap<DefId, (String, Span)>,
     /// Ids that a pragma gave.
     given: BTreeMap<DefId, Span>,
     versions: BTreeMap<DefId, (String, Span)>,
-    /// Under which prefix a module was opened first.
+    /// Prefix under which a module was opened first.
     modules: BTreeMap<DefId, String>,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct Ids {
 struct Frame {
     border: Border,
     prefix: String,
-    /// In how many scopes the pragma stands that set it.
+    /// Number of scopes in which the pragma stands that set it.
     set_at: usize,
 }
 
@@ -47,7 +47,7 @@ impl Ids {
         self.frames.last().map_or("", |frame| &frame.prefix)
     }
 
-    /// What a definition's id is unless a pragma says otherwise.
+    /// Returns a definition's id unless a pragma says otherwise.
     pub(super) fn default_id(&self, scoped_name: &str) -> String {
         let path = scoped_name.replace("::", "/");
         match self.prefix() {

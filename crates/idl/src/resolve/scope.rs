@@ -18,7 +18,7 @@ pub(super) struct ScopeId(usize);
 pub(super) struct Scope {
     pub(super) parent: Option<ScopeId>,
     pub(super) kind: ScopeKind,
-    /// What the scope belongs to; none for the file and for operations.
+    /// Definition that the scope belongs to; none for the file and for operations.
     pub(super) def: Option<DefId>,
     /// Declared here, by name in lower case: names that differ in case only
     /// are the same name.
@@ -53,17 +53,17 @@ pub(super) struct Entry {
     pub(super) entity: Entity,
 }
 
-/// What a name stands for.
+/// Meaning of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Entity {
     Def(DefId),
-    /// Of this enum, with this ordinal.
+    /// Enumerator of this enum, with this ordinal.
     Enumerator(DefId, u32),
     Operation,
     Attribute,
-    /// Of a valuetype.
+    /// State member of a valuetype.
     State,
-    /// Of a valuetype or home.
+    /// Factory of a valuetype or home.
     Factory,
     Port,
     Member,
@@ -80,7 +80,7 @@ impl Entity {
     }
 }
 
-/// Where a name of an outer scope got its meaning in this one.
+/// Place where a name of an outer scope got its meaning in this one.
 #[derive(Debug, Clone)]
 pub(super) struct Use {
     pub(super) name: Box<str>,
@@ -123,8 +123,8 @@ impl Scopes {
         std::iter::successors(Some(from), |id| self.scope(*id).parent)
     }
 
-    /// What an interface inherits under a name from all its bases: the
-    /// different meanings, each once. A base's own name hides its bases'.
+    /// Returns what an interface inherits under a name from all its bases: the different meanings,
+    /// each once. A base's own name hides its bases'.
     pub(super) fn inherited(&self, id: ScopeId, name: &str) -> Vec<(ScopeId, &Entry)> {
         let mut found: Vec<(ScopeId, &Entry)> = Vec::new();
         let mut seen = BTreeSet::new();
@@ -204,7 +204,7 @@ impl Scope {
         }
     }
 
-    /// What is declared right here under a name, whatever its case.
+    /// Returns what is declared right here under a name, whatever its case.
     pub(super) fn own(&self, name: &str) -> Option<&Entry> {
         self.names.get(&name.to_lowercase())
     }

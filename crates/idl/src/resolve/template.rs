@@ -13,16 +13,16 @@ use crate::model::{Const, DefId, DefKind, Module, TemplateModule, Type, Typedef}
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-/// How deep templates may instantiate others.
+/// Most levels of templates that instantiate others.
 const MAX_DEPTH: usize = 8;
 
-/// How many definitions there may be when something is instantiated.
+/// Most definitions that there may be when something is instantiated.
 const MAX_DEFINITIONS: usize = 100_000;
 
 /// Templates that can be instantiated, and what is known of instances.
 #[derive(Debug, Default)]
 pub(super) struct Templates {
-    /// With the scope each was defined in.
+    /// Templates with the scope each was defined in.
     known: BTreeMap<DefId, (Rc<Template>, ScopeId)>,
     /// Arguments that are types without a name, by the definition that stands
     /// in for them.
@@ -31,7 +31,7 @@ pub(super) struct Templates {
     values: BTreeSet<DefId>,
     /// Whether the instance stands in a main file; innermost last.
     open: Vec<bool>,
-    /// That instances make too many definitions was said.
+    /// Whether it was reported that instances make too many definitions.
     too_many: bool,
 }
 

@@ -252,7 +252,7 @@ impl Resolver<'_> {
         Some(Type::Array(Box::new(base), dimensions))
     }
 
-    /// Like [`Self::with_dimensions`] for members, where arrays should have names.
+    /// Adds dimensions like [`Self::with_dimensions`] for members, where arrays should have names.
     pub(super) fn member_dimensions(
         &mut self,
         base: Type,

@@ -173,7 +173,7 @@ impl Resolver<'_> {
         found
     }
 
-    /// One interface at most that is not abstract, and that derives from what
+    /// Checks that at most one supported interface is not abstract, and that it derives from what
     /// bases support.
     fn check_supported(&mut self, bases: &[DefId], supports: &[(DefId, Span)]) {
         let concrete: Vec<(DefId, Span)> = supports

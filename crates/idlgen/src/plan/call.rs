@@ -9,61 +9,69 @@ use oxorb_idl::model::{
 
 use oxorb_idl::source::Span;
 
+use super::view::{is_copied, is_viewable};
 use super::{NotYet, Plan};
 use crate::extra::said;
 
-/// One call: an operation, or one half of an attribute.
+/// Call of an operation, or of one half of an attribute.
 #[derive(Debug, Clone)]
 pub struct Call<'m> {
     /// The operation name in the Request header.
     pub wire_name: Cow<'m, str>,
     /// The name a back end starts from: `balance`, `set_balance`, `withdraw`.
     pub name: Cow<'m, str>,
-    /// Not the operation itself but one half of an attribute; its name gives
+    /// Whether it is one half of an attribute instead of an operation; its name gives
     /// way when an operation wants the same.
     pub attribute: bool,
     /// The comment in the IDL.
     pub doc: &'m str,
-    /// Nothing comes back, not even an exception.
+    /// Whether nothing comes back, not even an exception.
     pub oneway: bool,
     /// The return value.
     pub returns: Option<(&'m Type, Plan)>,
-    /// In order of declaration, every direction.
+    /// Parameters of every direction, in order of declaration.
     pub args: Vec<Arg<'m>>,
     /// User exceptions, each once.
     pub raises: Vec<DefId>,
     /// Names in the `context` clause; empty without one.
     pub context: &'m [String],
-    /// Of a value: it may change the state.
+    /// Whether it is a value's and may change the state.
     pub mutating: bool,
 }
 
-/// One parameter.
+/// Parameter of a call.
 #[derive(Debug, Clone)]
 pub struct Arg<'m> {
     /// Name as in IDL, without escape.
     pub name: &'m str,
-    /// Which way it travels.
+    /// Direction in which it travels.
     pub direction: Direction,
     /// The declared type.
     pub ty: &'m Type,
-    /// How it travels.
+    /// Plan by which it travels.
     pub plan: Plan,
+    /// Servants get a view of it, whose parts lie in the message and in an arena: an `in` parameter marked `@borrowed`.
+    pub borrowed: bool,
 }
 
 impl<'m> Call<'m> {
-    /// What the request carries, in order.
+    /// Returns the parameters that the request carries, in order.
     pub fn sent(&self) -> impl Iterator<Item = &Arg<'m>> {
         self.args
             .iter()
             .filter(|arg| arg.direction != Direction::Out)
     }
 
-    /// What the reply carries after the return value, in order.
+    /// Returns the parameters that the reply carries after the return value, in order.
     pub fn received(&self) -> impl Iterator<Item = &Arg<'m>> {
         self.args
             .iter()
             .filter(|arg| arg.direction != Direction::In)
+    }
+
+    /// Leaves the parameters of a call within a process to the caller.
+    fn lend_nothing(&mut self) {
+        self.args.iter_mut().for_each(|arg| arg.borrowed = false);
     }
 
     /// Whether it can be made from outside the process: no local interface and
@@ -82,6 +90,8 @@ pub fn calls<'m>(model: &'m Model, interface: &'m Interface) -> Result<Vec<Call<
     let mut calls = declared(model, &interface.exports)?;
     if interface.kind != InterfaceKind::Local {
         calls.retain(|call| call.travels(model));
+    } else {
+        calls.iter_mut().for_each(Call::lend_nothing);
     }
     Ok(calls)
 }
@@ -112,6 +122,7 @@ pub fn value_calls<'m>(model: &'m Model, value: &'m ValueType) -> Result<Vec<Cal
     let mut calls = declared(model, &value.exports)?;
     for call in &mut calls {
         call.oneway = false;
+        call.lend_nothing();
     }
     Ok(calls)
 }
@@ -135,6 +146,10 @@ fn factory_call<'m>(model: &'m Model, factory: &'m Factory) -> Result<Call<'m>, 
         context: &[],
         mutating: false,
     })
+    .map(|mut call: Call<'m>| {
+        call.lend_nothing();
+        call
+    })
 }
 
 fn args<'m>(model: &'m Model, params: &'m [Param]) -> Result<Vec<Arg<'m>>, NotYet> {
@@ -144,10 +159,21 @@ fn args<'m>(model: &'m Model, params: &'m [Param]) -> Result<Vec<Arg<'m>>, NotYe
         if plan == Plan::InPlace && param.direction == Direction::InOut {
             return Err(not_in_place(param.span));
         }
+        let borrowed = said(&param.annotations, "borrowed") == Some(true);
+        if borrowed && param.direction != Direction::In {
+            let what = "`@borrowed` on what is no `in` parameter";
+            return Err(NotYet::new(what).at(param.span));
+        }
+        if borrowed && !is_viewable(model, &plan) {
+            let what =
+                "`@borrowed` on a parameter with an any, type code, reference, value or map inside";
+            return Err(NotYet::new(what).at(param.span));
+        }
         Ok(Arg {
             name: &param.name,
             direction: param.direction,
             ty: &param.ty,
+            borrowed: borrowed && is_copied(model, &plan),
             plan,
         })
     });
@@ -166,7 +192,7 @@ fn returned<'m>(
     }
 }
 
-/// What may be marked `@in_place`.
+/// Plan of parameters that may be marked `@in_place`.
 const OCTETS: Plan = Plan::Block {
     element: Basic::Octet,
     bound: None,
@@ -225,6 +251,7 @@ fn setter<'m>(model: &'m Model, attribute: &'m Attribute) -> Result<Call<'m>, No
             direction: Direction::In,
             ty: &attribute.ty,
             plan: plan_of(model, attribute)?,
+            borrowed: false,
         }],
         raises: once(&attribute.set_raises),
         context: &[],
@@ -247,7 +274,7 @@ fn plan_at(model: &Model, ty: &Type, marked: bool, place: Span) -> Result<Plan, 
     }
 }
 
-/// The same ids without repetition (`raises(E, ::M::E)` is legal).
+/// Returns the ids without repetition (`raises(E, ::M::E)` is legal).
 fn once(ids: &[DefId]) -> Vec<DefId> {
     let mut seen = Vec::new();
     for id in ids {

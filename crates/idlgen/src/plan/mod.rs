@@ -1,4 +1,4 @@
-//! How values travel: the marshal plan, which no target language shows in.
+//! Marshal plan: the way in which values travel, in which no target language shows.
 //!
 //! A back end asks for the [`Plan`] of each type it meets and for the
 //! [`Call`]s of each interface, and prints them. An interpreter could follow
@@ -9,6 +9,7 @@ mod passing;
 mod size;
 mod steps;
 mod traits;
+mod view;
 
 pub(crate) use call::declared;
 pub use call::{Arg, Call, calls, factory_calls, value_calls};
@@ -16,11 +17,12 @@ pub(crate) use passing::{Passing, passing};
 pub use size::{Size, size};
 pub(crate) use steps::is_read_in_place;
 pub use traits::Traits;
+pub(crate) use view::{has_view, is_octets, view_is_copy, viewed};
 
 use oxorb_idl::model::{Basic, BitSet, DefId, DefKind, Enum, Field, InterfaceKind, Model, Type};
 use oxorb_idl::source::Span;
 
-/// How one value travels.
+/// Plan by which a value travels.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Plan {
     /// A basic type, by its own encoder call.
@@ -36,7 +38,7 @@ pub enum Plan {
     Fixed {
         /// Digits in all.
         digits: u16,
-        /// How many of them are after the point.
+        /// Digits after the point.
         scale: u8,
     },
     /// `any`: a type code, then a value of that type.
@@ -53,7 +55,7 @@ pub enum Plan {
     /// An abstract interface: an object reference or a value.
     Abstract,
     /// A sequence whose elements lie in memory as on the wire but for octet
-    /// order: copied as one block (A7.3).
+    /// order: copied as one block.
     Block {
         /// The element type.
         element: Basic,
@@ -64,7 +66,7 @@ pub enum Plan {
     InPlace,
     /// A sequence written element by element.
     List {
-        /// How one element travels.
+        /// Plan of an element.
         element: Box<Plan>,
         /// Most elements allowed.
         bound: Option<u32>,
@@ -73,9 +75,9 @@ pub enum Plan {
     Map {
         /// Whether its keys have an order, in which they are sent then.
         ordered: bool,
-        /// How a key travels.
+        /// Plan of a key.
         key: Box<Plan>,
-        /// How a value travels.
+        /// Plan of a value.
         value: Box<Plan>,
         /// Most entries allowed.
         bound: Option<u32>,
@@ -84,16 +86,16 @@ pub enum Plan {
     Optional(Box<Plan>),
     /// A local interface or a native type, which does not travel.
     Local(DefId),
-    /// One dimension of an array.
+    /// Dimension of an array.
     Array {
-        /// How one element travels; another array for inner dimensions.
+        /// Plan of an element; another array for inner dimensions.
         element: Box<Plan>,
-        /// How many elements.
+        /// Number of elements.
         length: u32,
     },
 }
 
-/// What an object reference is declared to lead to.
+/// Type that an object reference is declared to lead to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
     /// `Object`.
@@ -107,7 +109,7 @@ pub enum Target {
 pub struct NotYet {
     /// The construct, named as in IDL.
     pub what: &'static str,
-    /// Where it is used, if that is known more exactly than by the definition.
+    /// Place at which it is used, if that is known more exactly than by the definition.
     pub at: Option<Span>,
 }
 

@@ -4,14 +4,14 @@ use oxorb_idl::model::{Basic, DefId, DefKind, Field, Model};
 
 use super::Plan;
 
-/// What a call within the process does with the values of a type.
+/// Treatment of the values of a type in a call within the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Passing {
     /// Each can be marshalled, and comes out equal and apart from the original.
     Always,
     /// Most can: a character, a bound, a reference with policies of its own is looked at first.
     Checked,
-    /// They are marshalled: shared where a message copies, or of a depth that only messages limit.
+    /// Values are marshalled: shared where a message copies, or of a depth that only messages limit.
     Never,
 }
 

@@ -1,4 +1,4 @@
-//! How many octets a value takes on the wire (A7.1, A7.8).
+//! Sizes of values on the wire, in octets.
 
 use oxorb_idl::model::{Basic, DefId, DefKind, Field, Model, Type};
 

@@ -1,4 +1,4 @@
-//! How much code it is to read a value.
+//! Amount of code that reads a value.
 
 use oxorb_idl::model::{DefId, DefKind, Field, Model};
 
@@ -22,7 +22,7 @@ pub(crate) fn is_read_in_place(model: &Model, id: DefId) -> bool {
 /// Counts what is read in place, down to what is a call anyway.
 struct Steps<'m, 'o> {
     model: &'m Model,
-    /// What is being counted: a type that holds itself has no end.
+    /// Types that are being counted: a type that holds itself has no end.
     open: &'o mut Vec<DefId>,
 }
 

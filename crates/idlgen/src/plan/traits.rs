@@ -1,4 +1,4 @@
-//! What holds for the values of a type, found by looking at all its parts.
+//! Properties of the values of a type, found by looking at all its parts.
 
 use oxorb_idl::model::{Basic, DefId, DefKind, Field, Model};
 

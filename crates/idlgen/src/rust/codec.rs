@@ -8,7 +8,7 @@ use super::scope::Scope;
 use super::{Rust, types};
 use crate::plan::{Plan, size};
 
-/// Where a value to write stands.
+/// Place of a value to write.
 pub(super) enum Place {
     /// An expression that is the value: `self.x`, a local.
     Owned(TokenStream),
@@ -20,7 +20,7 @@ pub(super) enum Place {
     Param(TokenStream),
 }
 
-/// One step of writing or reading, and how it fails.
+/// Step of writing or reading, and whether it can fail.
 pub(super) enum Step {
     /// An expression of type `CdrResult<T>`.
     Fallible(TokenStream),
@@ -46,7 +46,7 @@ impl Vars {
         }
     }
 
-    /// For code of a definition that is interpreted, or is not.
+    /// Sets whether the code is of a definition that is interpreted.
     pub(super) fn interpreted(self, interpreted: bool) -> Vars {
         Vars {
             interpreted,
@@ -103,7 +103,7 @@ impl Place {
         }
     }
 
-    /// What a method with `&self` is called on.
+    /// Returns the expression that a method with `&self` is called on.
     pub(super) fn receiver(&self) -> &TokenStream {
         match self {
             Place::Owned(x) | Place::Behind(x) | Place::BehindMut(x) | Place::Param(x) => x,
@@ -120,7 +120,7 @@ impl Place {
 }
 
 impl Step {
-    /// As a value, failing the enclosing function.
+    /// Returns it as a value, failing the enclosing function.
     pub(super) fn tried(self) -> TokenStream {
         match self {
             Step::Fallible(x) => quote!(#x?),
@@ -128,7 +128,7 @@ impl Step {
         }
     }
 
-    /// As a result, the last expression of a function.
+    /// Returns it as a result, the last expression of a function.
     pub(super) fn last(self) -> TokenStream {
         match self {
             Step::Fallible(x) => x,
@@ -430,7 +430,7 @@ impl Rust<'_> {
     }
 
     /// The element type of a sequence.
-    fn element<'t>(&'t self, ty: &'t Type) -> &'t Type {
+    pub(super) fn element<'t>(&'t self, ty: &'t Type) -> &'t Type {
         match self.model.resolve(ty) {
             Type::Sequence(element, _) => element,
             _ => unreachable!("only sequences have elements"),
@@ -446,7 +446,7 @@ impl Rust<'_> {
     }
 
     /// An array type without its outermost dimension.
-    fn inner_array(&self, ty: &Type) -> Type {
+    pub(super) fn inner_array(&self, ty: &Type) -> Type {
         match self.model.resolve(ty) {
             Type::Array(element, lengths) if lengths.len() > 1 => {
                 Type::Array(element.clone(), lengths[1..].to_vec())
@@ -482,7 +482,7 @@ pub(super) fn is_canonical(plan: &Plan) -> bool {
 }
 
 /// The fewest octets of one element.
-fn least(rust: &Rust<'_>, plan: &Plan) -> Literal {
+pub(super) fn least(rust: &Rust<'_>, plan: &Plan) -> Literal {
     least_of(size(rust.model, plan).min)
 }
 
@@ -490,7 +490,7 @@ fn least_of(least: u64) -> Literal {
     Literal::usize_unsuffixed(usize::try_from(least).unwrap_or(usize::MAX))
 }
 
-fn limit(bound: Option<u32>) -> TokenStream {
+pub(super) fn limit(bound: Option<u32>) -> TokenStream {
     match bound {
         Some(bound) => {
             let bound = Literal::u32_unsuffixed(bound);
@@ -501,7 +501,7 @@ fn limit(bound: Option<u32>) -> TokenStream {
 }
 
 /// The codec method for text, and its bound as a further argument.
-fn text_method(wide: bool, bound: Option<u32>) -> (TokenStream, TokenStream) {
+pub(super) fn text_method(wide: bool, bound: Option<u32>) -> (TokenStream, TokenStream) {
     let method = match (wide, bound) {
         (false, None) => quote!(string),
         (false, Some(_)) => quote!(bounded_string),
@@ -533,7 +533,7 @@ pub(super) fn method(basic: Basic) -> TokenStream {
 }
 
 /// The codec method for a run of values.
-fn block_method(basic: Basic) -> TokenStream {
+pub(super) fn block_method(basic: Basic) -> TokenStream {
     match basic {
         Basic::Octet | Basic::UInt8 => quote!(octets),
         Basic::Boolean => quote!(booleans),

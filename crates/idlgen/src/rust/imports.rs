@@ -1,4 +1,4 @@
-//! What each generated module imports: only what its items use.
+//! Imports of the generated modules: only what their items use.
 
 use std::collections::HashSet;
 
@@ -39,7 +39,7 @@ fn import(what: TokenStream) -> TokenStream {
     quote!(use #what;)
 }
 
-/// What a module's own items use, modules inside it apart.
+/// Names that a module's own items use, modules inside it apart.
 #[derive(Default)]
 struct Used {
     runtime: bool,

@@ -1,4 +1,4 @@
-//! Tables for the interpreter, where other types have code of their own (A7.5).
+//! Tables for the interpreter, where other types have code of their own.
 
 use oxorb_idl::model::{Def, DefKind, Union};
 use proc_macro2::{Literal, TokenStream};
@@ -114,7 +114,7 @@ impl Rust<'_> {
         Ok(quote!(#tables #whole #blank))
     }
 
-    /// What makes a whole codec of [`Fixed`](oxorb_cdr::Fixed); `blank` gives a value for the interpreter to fill.
+    /// Prints what makes a whole codec of [`Fixed`](oxorb_cdr::Fixed); `blank` gives a value for the interpreter to fill.
     pub(super) fn fixed_codec(
         &self,
         scope: &Scope<'_>,
@@ -133,7 +133,7 @@ impl Rust<'_> {
         }
     }
 
-    /// For a type with a codec of its own: what tables of other types need.
+    /// Prints what tables of other types need of a type with a codec of its own.
     pub(super) fn called_whole(&self, scope: &Scope<'_>, def: &Def) -> TokenStream {
         let r = &scope.runtime;
         self.tables(

@@ -19,6 +19,7 @@ mod typecodes;
 mod types;
 mod unions;
 mod values;
+mod views;
 
 use std::collections::{HashMap, HashSet};
 
@@ -31,7 +32,7 @@ use crate::OperationLookup;
 use crate::executors::Executors;
 use crate::extra::{Extra, fallible_oneways, wanted};
 use crate::marshalling::{self, Choice};
-use crate::plan::NotYet;
+use crate::plan::{NotYet, viewed};
 use crate::reach::reachable;
 use names::Names;
 use scope::Scope;
@@ -82,8 +83,20 @@ pub(crate) fn generate(
     let reach = reachable(model);
     let interpreted = marshalling::interpreted(model, &reach, marshalling);
     let amh = wanted(model, &reach, "amh", &extra.amh);
+    let confined = wanted(model, &reach, "confined", &extra.confined);
+    let views = viewed(model, &reach);
+    if let (Some(_), Some(&def)) = (executors, views.iter().next()) {
+        let what = NotYet::new("`@borrowed` in IDL whose components have executors");
+        return Err(Unmapped { def, what });
+    }
+    let inlined = wanted(model, &reach, "inlined", &extra.inlined);
     let fallible = fallible_oneways(model, &reach, &extra.fallible_oneways);
-    let names = Names::new(model, &reach, &amh, &handlers, executors, name)
+    let asked = names::Asked {
+        amh: &amh,
+        confined: &confined,
+        views: &views,
+    };
+    let names = Names::new(model, &reach, &asked, &handlers, executors, name)
         .map_err(|(def, what)| Unmapped { def, what })?;
     let mut children: HashMap<_, Vec<_>> = HashMap::new();
     for id in reach {
@@ -96,6 +109,9 @@ pub(crate) fn generate(
         interpreted,
         supported: HashSet::new(),
         amh,
+        confined,
+        views,
+        inlined,
         fallible,
         handlers,
         exception_holder,
@@ -126,18 +142,24 @@ pub(crate) fn generate(
     ))
 }
 
-/// Everything printing needs to know.
+/// Printer of a file.
 struct Rust<'m> {
     model: &'m Model,
     names: Names,
-    /// What is generated, by the scope it stands in.
+    /// Definitions to generate, by the scope they stand in.
     children: HashMap<Option<DefId>, Vec<DefId>>,
-    /// What is marshalled by the interpreter.
+    /// Definitions that the interpreter marshals.
     interpreted: HashSet<DefId>,
     /// The interfaces that valuetypes support, with their bases.
     supported: HashSet<DefId>,
     /// Interfaces with servants that answer later.
     amh: HashSet<DefId>,
+    /// Interfaces with servants that belong to one thread.
+    confined: HashSet<DefId>,
+    /// Structs and unions of which servants see views.
+    views: HashSet<DefId>,
+    /// Interfaces whose stubs the compiler may inline in other crates.
+    inlined: HashSet<DefId>,
     /// Oneway operations whose servants return a result, by interface and name.
     fallible: HashSet<(DefId, String)>,
     /// The reply handlers of interfaces that have some.
@@ -146,7 +168,7 @@ struct Rust<'m> {
     exception_holder: Option<DefId>,
     runtime: syn::Path,
     operation_lookup: OperationLookup,
-    /// What executors are made of, where they are wanted: then the module `Components` is the run time's.
+    /// Definitions with executors, where those are wanted: then the module `Components` is the run time's.
     executors: Option<&'m Executors>,
 }
 
@@ -297,7 +319,7 @@ impl<'m> Rust<'m> {
             .map_or(id, |(of, _)| *of)
     }
 
-    /// What stands directly in a scope, in the order of the IDL.
+    /// Returns what stands directly in a scope, in the order of the IDL.
     fn children(&self, parent: Option<DefId>) -> impl Iterator<Item = &'m Def> {
         let ids = self.children.get(&parent).into_iter().flatten();
         ids.map(|id| self.model.def(*id))

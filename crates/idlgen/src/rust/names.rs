@@ -1,4 +1,4 @@
-//! Which Rust name each definition gets.
+//! Rust names of the definitions.
 //!
 //! Rules, in order: IDL definitions keep their (respelled) names; what the
 //! mapping adds beside them (`AccountRef`, module `account`, `WithdrawError`)
@@ -54,17 +54,26 @@ pub(super) struct ItemNames {
     pub behaviour: String,
     /// Interfaces with servants that answer later: their trait (`AmhAccount`), and what goes with it inside `inner`.
     pub later: String,
-    /// As `serve`.
+    /// Counterpart of `serve`.
     pub serve_later: String,
-    /// As `skeleton`.
+    /// Counterpart of `skeleton`.
     pub skeleton_later: String,
+    /// Interfaces with servants that belong to one thread: their trait (`AccountConfined`), and what goes with it inside
+    /// `inner`.
+    pub confined: String,
+    /// Counterpart of `serve`.
+    pub serve_confined: String,
+    /// Counterpart of `skeleton`.
+    pub skeleton_confined: String,
+    /// Structs and unions that servants see views of: the view (`BookingView`).
+    pub view: String,
     /// Components and homes: the executor's trait (`GpsExecutor`).
     pub executor: String,
     /// Components, homes and consumers, inside `inner`: the servant around the executor.
     pub adapter: String,
     /// Components, inside `inner`: the ports, and what the executor sees of them in each phase.
     pub ports: String,
-    /// As `ports`.
+    /// Names like `ports`, one for each phase.
     pub phases: [String; 3],
 }
 
@@ -77,7 +86,7 @@ pub(super) struct MethodNames {
     pub descriptor: String,
     /// The error enum in the interface's module; `None` without `raises`.
     pub error: Option<String>,
-    /// What answers it later, in the interface's module; `None` where nothing does.
+    /// Type that answers it later, in the interface's module; `None` where nothing does.
     pub answer: Option<String>,
 }
 
@@ -86,7 +95,7 @@ pub(super) struct MethodNames {
 pub(super) struct Inherent {
     /// The interface that declares it.
     pub owner: DefId,
-    /// Which of its calls.
+    /// Index among its calls.
     pub index: usize,
     pub method: String,
     pub method_async: String,
@@ -105,11 +114,21 @@ pub(super) struct UnionNames {
     pub constructors: Vec<String>,
 }
 
+/// Definitions that get more names than others.
+pub(super) struct Asked<'a> {
+    /// Interfaces with servants that answer later.
+    pub(super) amh: &'a HashSet<DefId>,
+    /// Interfaces with servants that belong to one thread.
+    pub(super) confined: &'a HashSet<DefId>,
+    /// Structs and unions of which servants see views.
+    pub(super) views: &'a HashSet<DefId>,
+}
+
 impl Names {
     pub(super) fn new(
         model: &Model,
         reach: &BTreeSet<DefId>,
-        amh: &HashSet<DefId>,
+        asked: &Asked<'_>,
         handlers: &Handlers,
         executors: Option<&Executors>,
         file: &str,
@@ -129,8 +148,16 @@ impl Names {
             names.inside(model, *id)?;
         }
         // Last: whoever asks for more finds all else under the same names.
-        for id in reach.iter().filter(|id| amh.contains(id)) {
+        for id in reach.iter().filter(|id| asked.amh.contains(id)) {
             names.later(model, *id)?;
+        }
+        for id in reach.iter().filter(|id| asked.confined.contains(id)) {
+            names.confined(model, *id);
+        }
+        for id in reach.iter().filter(|id| asked.views.contains(id)) {
+            let def = model.def(*id);
+            let view = names.claim(def.parent, camel(&def.name) + "View");
+            names.items.entry(*id).or_default().view = view;
         }
         if let Some(executors) = executors {
             for id in reach {
@@ -368,6 +395,16 @@ impl Names {
         }
         self.methods.insert(id, methods);
         Ok(())
+    }
+
+    /// Names for servants that belong to one thread.
+    fn confined(&mut self, model: &Model, id: DefId) {
+        let def = model.def(id);
+        let confined = self.claim(def.parent, camel(&def.name) + "Confined");
+        let serve = self.claim(Some(id), "serve_confined".to_owned());
+        let skeleton = self.claim(Some(id), "SkeletonConfined".to_owned());
+        let item = self.items.entry(id).or_default();
+        (item.confined, item.serve_confined, item.skeleton_confined) = (confined, serve, skeleton);
     }
 
     /// Names of trait methods: operations first, attributes give way.

@@ -1,4 +1,4 @@
-//! Where an item is printed, and how the rest is named from there.
+//! Place at which an item is printed, and the names of the rest from there.
 
 use oxorb_idl::model::DefId;
 use proc_macro2::TokenStream;
@@ -7,7 +7,7 @@ use quote::quote;
 use super::Rust;
 use super::types::ident;
 
-/// One Rust module of the generated file.
+/// Rust module of the generated file.
 pub(super) struct Scope<'r> {
     module: Vec<&'r str>,
     /// The runtime module.

@@ -10,7 +10,7 @@ use super::types::ident;
 use super::{Rust, docs};
 use crate::plan::{NotYet, Plan, Size, Traits, is_read_in_place, size};
 
-/// One field, ready to print.
+/// Field, ready to print.
 pub(super) struct Field<'m> {
     pub(super) declared: &'m model::Field,
     pub(super) name: Ident,
@@ -31,6 +31,7 @@ impl<'m> Rust<'m> {
             self.declaration(scope, def, docs, &fields),
             self.field_codec(scope, def, &fields)?,
         ];
+        items.extend(self.struct_view(scope, def, &fields));
         items.extend(body.base.map(|base| self.base_part(scope, def, base)));
         if self.has_default(def.id) {
             items.push(self.default_impl(scope, def)?);

@@ -1,4 +1,4 @@
-//! What each type tells of itself at run time: its type code, made when it is
+//! Type codes of the types at run time, each made when it is
 //! first asked for.
 
 use std::collections::BTreeSet;
@@ -20,7 +20,7 @@ struct Spelling {
     /// Types that contain each other, the one being made among them. Asking
     /// them for their type codes would never end, so they are spelled out.
     cycle: BTreeSet<DefId>,
-    /// Those already spelled out: named from then on.
+    /// Types already spelled out: named from then on.
     spelled: BTreeSet<DefId>,
 }
 
@@ -272,7 +272,7 @@ impl Rust<'_> {
         }
     }
 
-    /// One member for each label.
+    /// Prints a member for each label.
     fn cases(&self, scope: &Scope<'_>, body: &Union, spelling: &mut Spelling) -> Vec<TokenStream> {
         let label = &scope.runtime;
         let label = quote!(#label::Label);

@@ -16,7 +16,7 @@ use super::types::ident;
 use super::{Rust, docs};
 use crate::plan::{NotYet, Plan, size};
 
-/// One variant, ready to print.
+/// Variant, ready to print.
 struct Variant<'m> {
     name: Ident,
     /// Name of the label type, where the variant carries its label.
@@ -38,11 +38,78 @@ impl<'m> Rust<'m> {
         body: &'m Union,
     ) -> Result<Vec<TokenStream>, NotYet> {
         let variants = self.variants(def, body)?;
-        Ok(vec![
+        let mut items = vec![
             self.union_declaration(scope, def, &variants),
             self.union_methods(scope, def, body, &variants)?,
             self.union_codec(scope, def, body, &variants)?,
-        ])
+        ];
+        items.extend(self.union_view(scope, def, body, &variants)?);
+        Ok(items)
+    }
+
+    /// The view of a union, if servants see one.
+    fn union_view(
+        &self,
+        scope: &Scope<'_>,
+        def: &Def,
+        body: &Union,
+        variants: &[Variant<'_>],
+    ) -> Result<Option<TokenStream>, NotYet> {
+        if !self.views.contains(&def.id) {
+            return Ok(None);
+        }
+        let item = self.names.item(def.id);
+        let (view, inner) = (ident(&item.view), ident(&item.inner));
+        let vars = Vars::beside([].into_iter());
+        let (life, arena) = (quote!('a), quote!(arena));
+        let head = Plan::of(self.model, &body.discriminator)?;
+        let (mut declared, mut reads, mut rest, mut owned) =
+            (Vec::new(), Vec::new(), None, Vec::new());
+        for variant in variants {
+            let (name, docs) = (&variant.name, &variant.docs);
+            let label_ty = variant.label.iter().map(|label| quote!(#inner::#label));
+            let value_ty = variant.value.iter();
+            let value_ty =
+                value_ty.map(|(field, plan)| self.view_ty(scope, &field.ty, plan, &life));
+            let carried: Vec<_> = label_ty.chain(value_ty).collect();
+            declared.push(quote!(#docs #name(#(#carried),*)));
+            let label = variant
+                .label
+                .iter()
+                .map(|label| quote!(#inner::#label(discriminant)));
+            let value = variant.value.iter().map(|(field, plan)| {
+                self.decode_view(scope, &vars, &field.ty, plan, &arena)
+                    .tried()
+            });
+            let carried: Vec<_> = label.chain(value).collect();
+            let read = quote!(Ok(Self::#name(#(#carried),*)));
+            if variant.takes_rest {
+                rest = Some(quote!(_ => #read));
+            } else {
+                let labels = self.labels(scope, body, variant.labels)?;
+                reads.push(quote!(#(#labels)|* => #read));
+            }
+            let label = variant.label.iter().map(|_| quote!(label));
+            let value = variant.value.iter().map(|_| quote!(value));
+            let bound: Vec<_> = label.clone().chain(value).collect();
+            let value = variant
+                .value
+                .iter()
+                .map(|(_, plan)| self.owned(plan, &quote!(value)));
+            let made: Vec<_> = label.chain(value).collect();
+            owned.push(quote!(#view::#name(#(#bound),*) => Self::#name(#(#made),*)));
+        }
+        reads.extend(rest);
+        let head = self
+            .decode(scope, &vars, &body.discriminator, &head)
+            .tried();
+        let declared = quote!(enum #view<'a> { #(#declared),* });
+        let read = quote! {
+            let discriminant = #head;
+            match discriminant { #(#reads),* }
+        };
+        let owned = quote!(match view { #(#owned),* });
+        Ok(Some(self.view_items(scope, def, &declared, &read, &owned)))
     }
 
     fn variants(&self, def: &Def, body: &'m Union) -> Result<Vec<Variant<'m>>, NotYet> {
@@ -78,7 +145,7 @@ impl<'m> Rust<'m> {
         Ok(variants)
     }
 
-    /// What selects a case, and the name of its member.
+    /// Returns what selects a case, and the name of its member.
     fn case_text(&self, case: &Case) -> String {
         let labels = case
             .labels
@@ -116,7 +183,7 @@ impl<'m> Rust<'m> {
         }
     }
 
-    /// How many values a discriminator type has, if labels could name them all.
+    /// Counts the values of a discriminator type, if labels could name them all.
     fn values(&self, ty: &Type) -> Option<usize> {
         use oxorb_idl::model::Basic;
         match self.model.resolve(ty) {

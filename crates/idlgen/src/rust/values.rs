@@ -12,7 +12,7 @@ use super::types::ident;
 use super::{Rust, docs};
 use crate::plan::{NotYet, Plan};
 
-/// One state member, ready to print.
+/// State member, ready to print.
 struct Member<'m> {
     doc: String,
     name: Ident,
@@ -255,7 +255,7 @@ impl<'m> Rust<'m> {
         members.collect()
     }
 
-    /// What IDL says about a valuetype, and who makes its values.
+    /// Prints what IDL says about a valuetype, and who makes its values.
     fn value_info(&self, scope: &Scope<'_>, def: &Def, value: &ValueType) -> TokenStream {
         let (r, name) = (&scope.runtime, ident(&self.names.item(def.id).name));
         let (id, factories) = (&def.repository_id, self.factories(scope, def.id));

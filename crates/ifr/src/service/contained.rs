@@ -1,4 +1,4 @@
-//! What everything with a name can tell.
+//! Operations of everything that has a name.
 
 use oxorb::Any;
 

@@ -1,4 +1,4 @@
-//! What everything that others stand in can tell.
+//! Operations of everything that contains definitions.
 
 use super::Object;
 use crate::corba::{ContainedRef, Container, DefinitionKind, container};

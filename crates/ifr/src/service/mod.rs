@@ -149,7 +149,7 @@ fn activate(
 
 struct Service {
     repository: Repository,
-    /// One for each entry.
+    /// References, one for each entry.
     references: OnceLock<Vec<ObjectRef>>,
 }
 
@@ -187,7 +187,8 @@ fn servant(object: Object) -> Arc<dyn Servant> {
     })
 }
 
-/// No definition, or not one that has what was asked for; only a skeleton that was called for the wrong object asks so.
+/// BAD_OPERATION for an entry without what was asked for; only a skeleton that was called for the
+/// wrong object asks so.
 const NO_SUCH: SystemException = SystemException::bad_operation(0, CompletionStatus::No);
 
 /// The first requests may come while the last objects are being made.
@@ -223,7 +224,7 @@ impl Object {
         Ok(references[id.0].unchecked_narrow())
     }
 
-    /// The same, where nil could stand.
+    /// Returns the reference to an entry, where nil could stand.
     fn nilable<I: Interface>(&self, id: EntryId) -> oxorb::Result<Option<I>> {
         self.reference(id).map(Some)
     }
@@ -263,7 +264,8 @@ impl crate::corba::Repository for Object {
 }
 
 impl Object {
-    /// As the repository knows the type, with all names; types it does not know as far as it knows their parts.
+    /// Returns the type as the repository knows it, with all names; types that the repository does
+    /// not know as far as it knows their parts.
     fn canonical(&self, ty: &TypeCode) -> TypeCode {
         let known = ty.id().and_then(|id| self.repository().lookup_id(id));
         if let Some(known) = known {
@@ -282,7 +284,7 @@ impl Object {
     }
 }
 
-/// What a repository that is filled from IDL says to a caller who would change it.
+/// NO_IMPLEMENT for a caller who would change a repository that is filled from IDL.
 const READ_ONLY: SystemException =
     SystemException::no_implement(minor::no_implement::READ_ONLY, CompletionStatus::No);
 const INDESTRUCTIBLE: SystemException =

@@ -1,4 +1,4 @@
-//! What would change the repository is refused, with an exception that says why.
+//! Refusal of operations that would change the repository, with an exception that says why.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -8,7 +8,7 @@ use super::{INDESTRUCTIBLE, READ_ONLY};
 
 /// Refuses the operations that our IDL leaves out, and serves the others; what serves them can be exchanged.
 pub(super) struct ReadOnly {
-    /// Of the kind of definition, which stays.
+    /// Repository id of the kind of definition, which stays.
     repository_id: String,
     servant: RwLock<Arc<dyn Servant>>,
 }

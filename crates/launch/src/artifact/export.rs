@@ -1,4 +1,4 @@
-//! What a library exports: for the macro `export!` of the facade.
+//! Export of a library: for the macro `export!` of the facade.
 
 use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,4 +1,4 @@
-//! What a library says of itself.
+//! Facts that a library states about itself.
 
 use std::fmt;
 use std::str::FromStr;

@@ -33,7 +33,7 @@ pub fn is_library(location: &str) -> bool {
         .is_some_and(|ending| ending == ENDING)
 }
 
-/// What is demanded of a library beside the version of OxORB.
+/// Demands on a library beside the version of OxORB.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Demands {
     /// Hash of the interfaces that the plan was made for; `None`: any.
@@ -120,11 +120,11 @@ impl Artifact {
 /// A fact in which a library and this program differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
-    /// Which.
+    /// Fact that differs.
     pub fact: Fact,
-    /// As the library says.
+    /// Value that the library states.
     pub found: String,
-    /// As this program, or the plan, says.
+    /// Value that this program, or the plan, wants.
     pub wanted: String,
 }
 
@@ -132,9 +132,9 @@ pub struct Difference {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {
-    /// It is no library of components.
+    /// The file is no library of components.
     Library(LibraryError),
-    /// It was made for something else.
+    /// The library was made for something else.
     Different(Vec<Difference>),
 }
 

@@ -84,7 +84,7 @@ fn set_one(
     Ok(())
 }
 
-/// How a value of a basic type is written.
+/// Returns how a value of a basic type is written.
 fn hint(ty: &TypeCode) -> String {
     let basic = match ty.resolved().kind() {
         TcKind::Short => Basic::Short,

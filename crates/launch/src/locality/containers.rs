@@ -1,16 +1,21 @@
 //! Containers of a process: one for each policy set, made when the first instance needs it.
 
-use oxorb_component::Container;
+use std::sync::Arc;
+
+use oxorb_component::{Container, EventCarrier};
 use oxorb_core::policy::PriorityBandedConnection;
 use oxorb_core::{Orb, RequestBuffering, Threadpool, ThreadpoolId, ThreadpoolLane};
 use oxorb_deploy::plan::Instance;
-use oxorb_deploy::rtcad::{self, PolicySet, PriorityModelKind, ServerResources};
+use oxorb_deploy::rtcad::{
+    self, Attachment, Events, PolicySet, PriorityModelKind, ServerResources,
+};
 use oxorb_deploy::{Place, Source};
 use oxorb_object::{PriorityBand, PriorityBands, PriorityModel, PriorityModelPolicy};
 use oxorb_poa::{Poa, RtPolicies};
 use oxorb_rt::Priority;
 
-use crate::LaunchError;
+use crate::implementations::OpenEvents;
+use crate::{Implementations, LaunchError};
 
 /// Property of a deployed resource that names the policies of an instance.
 const INSTANCE_POLICY: &str = "CIAO:InstancePolicy";
@@ -18,12 +23,14 @@ const INSTANCE_POLICY: &str = "CIAO:InstancePolicy";
 /// Property of a deployed resource that names the policies of what its receptacles refer to.
 const RECEPTACLE_POLICY: &str = "CIAO:ReceptaclePolicy";
 
-/// What decides on an instance's container: instances of equal quality share one.
+/// Quality that decides on an instance's container: instances of equal quality share one.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Quality {
     set: Option<PolicySet>,
     pool: Option<Pool>,
     bands: Vec<PriorityBand>,
+    /// Whether the process's event channel carries its events.
+    is_carried: bool,
 }
 
 /// A threadpool as the resources describe it.
@@ -38,15 +45,18 @@ impl Quality {
     pub(super) fn of(
         instance: &Instance,
         resources: Option<&ServerResources>,
+        implementations: &Implementations,
     ) -> Result<Quality, LaunchError> {
-        let attached = resources
-            .and_then(|resources| resources.attachment(&instance.name))
+        let attachment = resources.and_then(|resources| resources.attachment(&instance.name));
+        let attached = attachment
             .and_then(|attachment| attachment.policy_set.as_ref())
             .map(|to| (to.id.as_str(), to.place, Source::Rtcad));
-        let Some(named) = attached.or_else(|| named(instance, INSTANCE_POLICY)) else {
-            return Ok(Quality::default());
+        let mut quality = match attached.or_else(|| named(instance, INSTANCE_POLICY)) {
+            Some(named) => Quality::of_set(instance, named, resources)?,
+            None => Quality::default(),
         };
-        Quality::of_set(instance, named, resources)
+        quality.is_carried = is_carried(attachment, implementations)?;
+        Ok(quality)
     }
 
     /// Returns the bands of the connections that an instance's receptacles make.
@@ -146,7 +156,31 @@ impl Quality {
                 None => Vec::new(),
             },
             set: Some(set.clone()),
+            is_carried: false,
         })
+    }
+}
+
+/// Reports whether an instance's events go through the event channel of the process, which has to be there then.
+fn is_carried(
+    attachment: Option<&Attachment>,
+    implementations: &Implementations,
+) -> Result<bool, LaunchError> {
+    let Some(attachment) = attachment.filter(|it| it.events == Some(Events::Channel)) else {
+        return Ok(false);
+    };
+    match implementations.events() {
+        Some(_) => Ok(true),
+        None => {
+            let what = format!(
+                "the events of instance {:?} go through a channel, and this executable has none",
+                attachment.name
+            );
+            let error = LaunchError::new(&attachment.name, attachment.place, what);
+            Err(error.within(Source::Rtcad).cure(
+                "give it one by Implementations::events_by, or take events = \"channel\" out",
+            ))
+        }
     }
 }
 
@@ -170,11 +204,20 @@ pub(super) struct Containers {
     made: u32,
     containers: Vec<(Quality, Container)>,
     pools: Vec<(Pool, ThreadpoolId)>,
+    open_events: Option<Arc<OpenEvents>>,
+    events: Option<Arc<dyn EventCarrier>>,
 }
 
 impl Containers {
-    pub(super) fn new(root: Poa, orb: Orb, prefix: String) -> Self {
+    pub(super) fn new(
+        root: Poa,
+        orb: Orb,
+        prefix: String,
+        open_events: Option<Arc<OpenEvents>>,
+    ) -> Self {
         Containers {
+            open_events,
+            events: None,
             root,
             orb,
             prefix,
@@ -225,7 +268,15 @@ impl Containers {
         };
         self.made += 1;
         let name = format!("{}#{} {}", self.prefix, self.made, quality.id());
-        let created = Container::builder(&self.root, &name)
+        let mut container = Container::builder(&self.root, &name);
+        if quality.is_carried {
+            let events = self.events().map_err(|why| {
+                let what = format!("the event channel of this executable was not opened: {why}");
+                LaunchError::new(&of.name, of.place, what)
+            })?;
+            container = container.events_by(events);
+        }
+        let created = container
             .realtime(RtPolicies {
                 priority_model,
                 threadpool,
@@ -268,6 +319,18 @@ impl Containers {
             }
             keep
         });
+    }
+
+    /// Returns the event channel of the process, which is opened if it is not there.
+    fn events(&mut self) -> Result<Arc<dyn EventCarrier>, String> {
+        if let Some(events) = &self.events {
+            return Ok(Arc::clone(events));
+        }
+        let open = self.open_events.as_ref();
+        let open = open.ok_or("it has none")?;
+        let opened = open()?;
+        self.events = Some(Arc::clone(&opened));
+        Ok(opened)
     }
 
     fn pool(&mut self, pool: &Pool) -> Result<ThreadpoolId, String> {

@@ -1,4 +1,4 @@
-//! One instance of a plan, from its recipe to its removal.
+//! Instances of a plan, from their recipe to their removal.
 
 use std::sync::Arc;
 
@@ -10,8 +10,9 @@ use oxorb_deploy::basic::Property;
 use oxorb_deploy::plan::{Implementation, Instance, Plan};
 use oxorb_deploy::rtcad::ServerResources;
 
-use super::attributes;
 use super::containers::Quality;
+use super::naming::Bound;
+use super::{attributes, naming};
 use crate::idl::ox_deployment as idl;
 use crate::implementations::{Entry, Kind};
 use crate::{Implementations, LaunchError, whole_file};
@@ -37,9 +38,11 @@ pub(super) fn with_reference_file(plan: &Plan) -> Option<(&Instance, &'static st
     })
 }
 
+/// Property of an instance that names it in the Naming Service.
+const REGISTER_NAMING: &str = "edu.vanderbilt.dre.DAnCE.RegisterNaming";
+
 /// Properties of an instance that nothing here honours, and that change what others see of it.
-const UNSUPPORTED: [&str; 3] = [
-    "edu.vanderbilt.dre.DAnCE.RegisterNaming",
+const UNSUPPORTED: [&str; 2] = [
     "edu.vanderbilt.dre.DAnCE.InstanceNC",
     "edu.vanderbilt.dre.DAnCE.DomainNC",
 ];
@@ -58,7 +61,7 @@ pub(super) struct Recipe {
     quality: Quality,
 }
 
-/// Where an instance comes from.
+/// Origin of an instance.
 #[derive(Debug, Clone)]
 enum EntryPoint {
     Linked(String, Entry),
@@ -92,8 +95,7 @@ impl Recipe {
                 );
                 let error = LaunchError::new(&instance.name, property.place, what);
                 return Err(error.cure(format!(
-                    "use {}, a file with its reference",
-                    REFERENCE_FILES[0]
+                    "use {REGISTER_NAMING}, a name below the initial naming context"
                 )));
             }
         }
@@ -102,7 +104,7 @@ impl Recipe {
         Ok(Recipe {
             entry: entry_point(plan, instance, implementations)?,
             properties: instance.config_property.clone(),
-            quality: Quality::of(instance, resources)?,
+            quality: Quality::of(instance, resources, implementations)?,
         })
     }
 
@@ -199,6 +201,8 @@ struct Inner {
     bands: Option<PriorityBandedConnection>,
     /// Files with its reference, and what was written there.
     files: Vec<(String, String)>,
+    /// Name of the instance in the Naming Service.
+    bound: Option<Bound>,
 }
 
 enum Occupant {
@@ -252,6 +256,7 @@ impl Installed {
             occupant,
             object,
             files: Vec::new(),
+            bound: None,
         };
         let finished = inner.configure(orb, instance);
         let installed = Installed(Arc::new(inner));
@@ -366,6 +371,7 @@ impl Installed {
         for (file, ior) in &self.0.files {
             whole_file::remove(file, ior);
         }
+        self.0.bound.iter().for_each(Bound::remove);
         match &self.0.occupant {
             Occupant::Component(component) if component.phase() != Phase::Removed => {
                 self.moved(component.remove(), "removed")
@@ -422,6 +428,17 @@ impl Inner {
                 LaunchError::new(&instance.name, property.place, what)
             })?;
             self.files.push((file.to_owned(), ior));
+        }
+        if let Some(property) = instance.property(REGISTER_NAMING) {
+            let name = property.value.as_text().unwrap_or_default();
+            let bound = Bound::new(orb, name, &self.object).map_err(|why| {
+                let what = format!(
+                    "instance {:?} did not get the name {name:?} in the Naming Service: {why}",
+                    instance.name
+                );
+                LaunchError::new(&instance.name, property.place, what).cure(naming::CURE)
+            })?;
+            self.bound = Some(bound);
         }
         Ok(())
     }

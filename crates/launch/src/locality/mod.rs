@@ -4,6 +4,7 @@ mod attributes;
 mod connections;
 mod containers;
 mod instance;
+mod naming;
 mod order;
 mod provided;
 mod servant;
@@ -51,7 +52,7 @@ pub struct Locality {
 struct State {
     plan: Plan,
     resources: Option<ServerResources>,
-    /// In the order of the plan.
+    /// Instances in the order of the plan.
     instances: Vec<Installed>,
     made: Vec<Made>,
 }
@@ -66,13 +67,14 @@ impl Locality {
         process: &str,
     ) -> Arc<Locality> {
         let prefix = format!("{node} {process}");
+        let events = implementations.events().cloned();
         Arc::new(Locality {
             node: node.to_owned(),
             process: process.to_owned(),
             orb: orb.clone(),
             implementations,
             operation: Mutex::default(),
-            containers: Mutex::new(Containers::new(root.clone(), orb.clone(), prefix)),
+            containers: Mutex::new(Containers::new(root.clone(), orb.clone(), prefix, events)),
             state: Mutex::default(),
         })
     }
@@ -313,6 +315,7 @@ impl Locality {
             Some(resources) => Some(resources),
             None => resources_of(plan)?,
         };
+        users_elsewhere(plan)?;
         let mut recipes = BTreeMap::new();
         for instance in &plan.instance {
             if !stands_for_process(plan, instance) {
@@ -530,6 +533,23 @@ impl Locality {
             }
         }
     }
+}
+
+/// Refuses connections that components outside of the plan would have to make.
+fn users_elsewhere(plan: &Plan) -> Result<(), LaunchError> {
+    let connections = plan.connection.iter();
+    let mut all =
+        connections.flat_map(|one| one.external_reference.iter().map(move |it| (one, it)));
+    let user = all.find(|(_, it)| it.provider == Some(false) && instance_elsewhere(it).is_none());
+    let Some((connection, user)) = user else {
+        return Ok(());
+    };
+    let what = format!(
+        "connection {:?} would be made by {}, which is not of this plan",
+        connection.name, user.location
+    );
+    let error = LaunchError::new(&connection.name, user.place, what);
+    Err(error.cure("have the plan of that component name what provides as an externalReference"))
 }
 
 /// Returns the ports of a plan's own instances that use, with their connections.

@@ -1,4 +1,4 @@
-//! In which order instances start.
+//! Order in which instances start.
 
 use std::collections::HashMap;
 

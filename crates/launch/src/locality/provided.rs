@@ -1,4 +1,4 @@
-//! What instances of a process provide for connections.
+//! Objects that instances of a process provide for connections.
 
 use oxorb_component::{Component, Events, Navigation, Receptacles};
 use oxorb_core::{Interface, ObjectRef};

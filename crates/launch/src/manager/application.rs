@@ -24,7 +24,7 @@ use crate::wire;
 pub(super) struct Application {
     starter: Arc<Starter>,
     pub(super) label: String,
-    /// One operation at a time; `state` is free for the status meanwhile.
+    /// Gate that admits one operation at a time; `state` is free for the status meanwhile.
     gate: Gate,
     /// Whether it is being ended: nothing starts any more.
     is_ending: AtomicBool,
@@ -35,7 +35,7 @@ struct State {
     members: Vec<Member>,
     /// Ends of processes that nobody asked for.
     ends: u64,
-    /// When the plan is ended unless it is renewed before.
+    /// Time at which the plan is ended unless it is renewed before.
     lease: Option<Instant>,
     is_launched: bool,
     /// Whether all its connections were made once.

@@ -12,11 +12,11 @@ use crate::idl::deployment::Property;
 use crate::idl::ox_deployment::LocalityRef;
 use crate::lock::Mutex;
 
-/// What becomes of a process that was started.
+/// Fate of a process that was started.
 pub(super) enum News {
-    /// It called back and took its configuration.
+    /// The process called back and took its configuration.
     Here(LocalityRef),
-    /// It ended before.
+    /// The process ended before.
     Ended(End),
 }
 

@@ -1,4 +1,4 @@
-//! What whoever launches plans asks of an execution manager.
+//! Client of an execution manager, for programs that launch plans.
 
 use oxorb_core::Interface as _;
 use oxorb_deploy::plan::Plan;
@@ -18,9 +18,9 @@ pub struct Plans(ExecutionManagerRef);
 /// A plan that an execution manager has launched.
 #[derive(Clone, Debug)]
 pub struct Launched {
-    /// Its UUID, or else its label.
+    /// UUID of the plan, or else its label.
     pub name: String,
-    /// Its manager.
+    /// Manager of the plan.
     pub manager: ox::DomainApplicationManagerRef,
 }
 

@@ -24,16 +24,16 @@ use crate::idl::ox_deployment as ox;
 use crate::lock::Mutex;
 use crate::wire;
 
-/// One plan, as its execution manager sees it.
+/// Plan, as its execution manager sees it.
 pub(super) struct Domain {
     pub(super) label: String,
     pub(super) settings: Arc<ExecutionSettings>,
     pub(super) observer: Observer,
     lookup: Arc<Lookup>,
-    /// Whose ORB has the threads that renew the plan.
+    /// POA whose ORB has the threads that renew the plan.
     poa: Poa,
     own: Weak<Domain>,
-    /// One operation at a time; `state` is free for the status meanwhile.
+    /// Gate that admits one operation at a time; `state` is free for the status meanwhile.
     gate: Gate,
     is_ending: AtomicBool,
     pub(super) state: Mutex<State>,
@@ -45,7 +45,7 @@ pub(super) struct State {
     pub(super) plan: Plan,
     pub(super) nodes: BTreeMap<String, Node>,
     pub(super) phase: Phase,
-    /// When its client last asked for a step of the launch that has ended since.
+    /// Time at which its client last asked for a step of the launch that has ended since.
     pub(super) step: Instant,
     /// Why the plan was ended while it was launched.
     pub(super) failed: Option<Trouble>,
@@ -56,7 +56,7 @@ pub(super) struct State {
     pub(super) unfinished_because: Option<String>,
 }
 
-/// How far the launch of a plan is.
+/// Progress of the launch of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Phase {
     Prepared,
@@ -82,7 +82,7 @@ pub(super) struct Node {
     pub(super) told: u64,
     /// Ends of processes that were looked at.
     pub(super) ends: u64,
-    /// When it last answered.
+    /// Time at which the node last answered.
     pub(super) heard: Instant,
     /// Why it counts as lost.
     pub(super) lost: Option<String>,

@@ -1,4 +1,4 @@
-//! What managers report besides the results of calls.
+//! Reports of managers besides the results of calls.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub enum Event {
         process: String,
         /// Instances that ran in it.
         instances: Vec<String>,
-        /// How it ended, and whether it is started again.
+        /// Way in which the process ended, and whether it is started again.
         reason: String,
     },
     /// A process was started again, and its instances are connected.
@@ -37,7 +37,7 @@ pub enum Event {
         node: String,
         /// Instances that ran on it.
         instances: Vec<String>,
-        /// What failed.
+        /// Description of the failure.
         reason: String,
     },
     /// A plan was ended because its execution manager did not renew it.
@@ -56,7 +56,7 @@ pub enum Event {
     Failed {
         /// Plan.
         plan: String,
-        /// What failed.
+        /// Description of the failure.
         reason: String,
     },
 }

@@ -1,4 +1,4 @@
-//! One process of a plan on a node, as its manager sees it.
+//! Processes of a plan on a node, as its manager sees them.
 
 use std::sync::Arc;
 
@@ -11,11 +11,11 @@ use super::program::Program;
 use crate::idl::deployment::{ApplicationRef, Connection};
 use crate::idl::ox_deployment::{LocalityRef, ProcessState, ProcessStatus};
 
-/// One process: what it is to run, and what it does now.
+/// Process: what it is to run, and what it does now.
 #[derive(Clone)]
 pub(super) struct Member {
     pub(super) name: String,
-    /// Its instances and their connections.
+    /// Part of the plan: the process's instances and their connections.
     pub(super) part: Plan,
     /// Whether a change of its part was begun and has not succeeded: its instances may be gone.
     pub(super) is_half_changed: bool,

@@ -32,7 +32,8 @@ use crate::wire;
 /// Property of a plan: milliseconds for which node managers keep it without being asked to.
 pub(super) const LEASE: &str = "OxORB.lease";
 
-/// What follows the node's name in the key of its manager, as DAnCE has it: `corbaloc::HOST:PORT/NODE.NodeManager`.
+/// Suffix to the node's name in the key of its manager, as DAnCE has it:
+/// `corbaloc::HOST:PORT/NODE.NodeManager`.
 pub const NODE_MANAGER: &str = ".NodeManager";
 
 /// The manager of a node (`Deployment::NodeManager`): it starts the processes of plans there, watches and ends them.
@@ -75,7 +76,7 @@ impl NodeManager {
         NodeManager::start_observed(root, name, settings, |_| ())
     }
 
-    /// As [`start`](Self::start), with an observer of incidents.
+    /// Starts a manager like [`start`](Self::start), with an observer of incidents.
     ///
     /// # Errors
     /// As [`start`](Self::start).
@@ -266,7 +267,7 @@ pub(super) fn lifespan(root: &Poa) -> Lifespan {
 
 /// Ends plans that are not renewed.
 fn watch(inner: &Weak<Inner>) {
-    /// How often leases are looked at.
+    /// Time between two looks at leases.
     const LOOK: Duration = Duration::from_millis(250);
     loop {
         let Some(inner) = inner.upgrade() else {

@@ -8,7 +8,7 @@ use super::settings::{Artifacts, NodeSettings};
 use super::trouble::Trouble;
 use crate::process::ARGUMENTS;
 
-/// What a process of a plan executes.
+/// Program that a process of a plan executes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Program {
     pub(super) path: PathBuf,

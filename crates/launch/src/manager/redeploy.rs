@@ -1,4 +1,5 @@
-//! Another plan in place of a running one: what changes, and how it is changed while the rest runs.
+//! Redeployment: what changes between a running plan and another one, and how it is changed while
+//! the rest runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 

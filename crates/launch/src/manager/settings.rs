@@ -20,13 +20,17 @@ pub struct NodeSettings {
     /// Processes of all plans together. Default 256; each takes two threads and three descriptors of the manager.
     /// Answer: PlanError.
     pub max_processes: usize,
-    /// How long a process may take from its start until it calls back. Default 30 s. Answer: StartError.
+    /// Longest time that a process may take from its start until it calls back. Default 30 s.
+    /// Answer: StartError.
     pub start_timeout: Duration,
-    /// How long each call to a process may take: installing, connecting, starting. Default 30 s. Answer: StartError.
+    /// Longest time of each call to a process: installing, connecting, starting. Default 30 s.
+    /// Answer: StartError.
     pub call_timeout: Duration,
-    /// How long a process may take to say what it runs. Default 2 s. Then the status says that it does not answer.
+    /// Longest time that a process may take to say what it runs. Default 2 s. Then the status says
+    /// that it does not answer.
     pub status_timeout: Duration,
-    /// How long removing the instances of a process may take, and then its end. Default 5 s each. Then it is killed.
+    /// Longest time that removing the instances of a process may take, and then its end. Default 5
+    /// s each. Then it is killed.
     pub stop_timeout: Duration,
 }
 
@@ -49,7 +53,8 @@ impl Default for NodeSettings {
 /// Executables that plans may name as locations of artifacts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Artifacts {
-    /// Those in this folder and the folders below, links followed. Relative locations begin there.
+    /// Programs in this folder and the folders below, links followed. Relative locations begin
+    /// there.
     Below(PathBuf),
     /// All that this user may run. Relative locations begin in this folder.
     Anywhere(PathBuf),
@@ -64,18 +69,19 @@ pub struct ExecutionSettings {
     pub max_nodes: usize,
     /// Instances of one plan. Default 10,000. Answer: PlanError.
     pub max_instances: usize,
-    /// How long each call to a node manager may take that starts or stops something. Default 120 s: longer than what its
-    /// own time-outs add up to. Answer: StartError.
+    /// Longest time of each call to a node manager that starts or stops something. Default 120 s:
+    /// longer than what its own time-outs add up to. Answer: StartError.
     pub node_timeout: Duration,
-    /// How long a client that launches a plan may take from one step to the next. Default 60 s. Then the plan is ended.
+    /// Longest time that a client which launches a plan may take from one step to the next. Default
+    /// 60 s. Then the plan is ended.
     pub client_timeout: Duration,
-    /// How long a node manager may take to say what it runs. Default 5 s.
+    /// Longest time that a node manager may take to say what it runs. Default 5 s.
     pub status_timeout: Duration,
-    /// How long node managers keep a plan that its execution manager does not renew: it renews four times as often, and each second
-    /// at least.
-    /// Default 10 s. A node manager that has not answered for so long counts as lost.
+    /// Time that node managers keep a plan which its execution manager does not renew: it renews
+    /// four times as often, and each second at least. Default 10 s. A node manager that has not
+    /// answered for so long counts as lost.
     pub lease: Duration,
-    /// What happens to processes that end, unless the plan says so (`OxORB.restart`). Default: nothing.
+    /// Treatment of processes that end, unless the plan says so (`OxORB.restart`). Default: none.
     pub restart: RestartPolicy,
 }
 
@@ -94,7 +100,7 @@ impl Default for ExecutionSettings {
     }
 }
 
-/// What happens to a process that ends though nobody stopped it.
+/// Treatment of a process that ends though it was not stopped.
 ///
 /// ```
 /// use std::time::Duration;
@@ -109,10 +115,10 @@ impl Default for ExecutionSettings {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RestartPolicy {
-    /// It stays lost until the plan is redeployed.
+    /// Leaves it lost until the plan is redeployed.
     #[default]
     Never,
-    /// It is started again, unless it ended with status 0.
+    /// Starts it again, unless it ended with status 0.
     OnFailure {
         /// Restarts of one process, until the plan is redeployed.
         limit: u32,

@@ -1,4 +1,4 @@
-//! Who watches a launched plan: notices what ends on its nodes, and starts it again.
+//! Steward of a launched plan: notices what ends on its nodes, and starts it again.
 
 use std::collections::BTreeSet;
 use std::sync::{PoisonError, Weak};

@@ -24,7 +24,7 @@ const RESOURCE_VALUE: &str = "resourceValue";
 pub struct WireError {
     /// Element of the plan, by name.
     pub element: String,
-    /// What is wrong with it.
+    /// Description of the mistake.
     pub reason: String,
 }
 

@@ -1,4 +1,4 @@
-//! From the wire to documents.
+//! Conversion from the wire to documents.
 
 use std::collections::{HashMap, HashSet};
 

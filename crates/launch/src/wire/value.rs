@@ -27,7 +27,7 @@ pub fn to_any(value: &value::Any) -> Result<Any, String> {
 /// Returns the value of a property from an any.
 ///
 /// # Errors
-/// Types that plans do not have: unions, arrays, valuetypes, `any` and the like.
+/// Types that plans do not have: unions, valuetypes, `any` and the like.
 pub fn from_any(any: &Any) -> Result<value::Any, String> {
     let kind = plan_type(any.type_code(), 0)?;
     let tree = any.dynamic().map_err(|error| error.to_string())?;
@@ -60,6 +60,10 @@ pub(super) fn type_code(kind: &Type) -> TypeCode {
             Basic::WString => TypeCode::WSTRING,
             Basic::Objref => TypeCode::alias(REFERENCE.0, REFERENCE.1, TypeCode::STRING),
         },
+        Type::Bounded { basic, bound } => match basic {
+            Basic::WString => TypeCode::bounded_wstring(*bound),
+            _ => TypeCode::bounded_string(*bound),
+        },
         Type::Enum {
             name,
             type_id,
@@ -82,6 +86,7 @@ pub(super) fn type_code(kind: &Type) -> TypeCode {
             bound: Some(bound),
             element,
         } => TypeCode::bounded_sequence(type_code(element), *bound),
+        Type::Array { length, element } => TypeCode::array(type_code(element), *length),
         Type::Alias {
             name,
             type_id,
@@ -138,6 +143,10 @@ pub(crate) fn dynamic(kind: &Type, data: &Data) -> Result<Dynamic, String> {
             Basic::WString => Dynamic::Wstring(text.clone()),
             _ => return Err(unfit()),
         },
+        (Type::Bounded { basic, .. }, Data::Text(text)) => match basic {
+            Basic::WString => Dynamic::Wstring(text.clone()),
+            _ => Dynamic::String(text.clone()),
+        },
         (Type::Enum { members, .. }, Data::Enum(name)) => {
             let at = members.iter().position(|member| member == name);
             Dynamic::Enum {
@@ -153,18 +162,29 @@ pub(crate) fn dynamic(kind: &Type, data: &Data) -> Result<Dynamic, String> {
             });
             Dynamic::Struct(fields.collect::<Result<_, String>>()?)
         }
-        (Type::Sequence { element, .. }, Data::Sequence(items)) => sequence(element, items)?,
+        (Type::Sequence { element, .. }, Data::Sequence(items)) => {
+            sequence(element, items, Dynamic::Sequence)?
+        }
+        (Type::Array { length, element }, Data::Sequence(items))
+            if items.len() == *length as usize =>
+        {
+            sequence(element, items, Dynamic::Array)?
+        }
         (Type::Alias { element, .. }, data) => dynamic(element, data)?,
         _ => return Err(unfit()),
     })
 }
 
-/// Sequences of octets have a form of their own.
-fn sequence(element: &Type, items: &[Data]) -> Result<Dynamic, String> {
+/// Returns elements as `make` holds them; octets have a form of their own.
+fn sequence(
+    element: &Type,
+    items: &[Data],
+    make: fn(Vec<Dynamic>) -> Dynamic,
+) -> Result<Dynamic, String> {
     let items = items.iter().map(|item| dynamic(element, item));
     let items = items.collect::<Result<Vec<_>, _>>()?;
     if type_code(element).resolved().kind() != TcKind::Octet {
-        return Ok(Dynamic::Sequence(items));
+        return Ok(make(items));
     }
     let octets = items.iter().map(|item| match item {
         Dynamic::Octet(octet) => Ok(*octet),
@@ -197,8 +217,11 @@ pub(super) fn plan_type(ty: &TypeCode, depth: usize) -> Result<Type, String> {
         TcKind::Octet => basic(Basic::Octet),
         TcKind::Char => basic(Basic::Char),
         TcKind::Wchar => basic(Basic::WChar),
-        TcKind::String => basic(Basic::String),
-        TcKind::Wstring => basic(Basic::WString),
+        TcKind::String | TcKind::Wstring => match ty.shape() {
+            Shape::String { bound } => Ok(text(Basic::String, bound)),
+            Shape::Wstring { bound } => Ok(text(Basic::WString, bound)),
+            _ => Err(refused(ty)),
+        },
         TcKind::Alias if ty.id() == Some(REFERENCE.0) => basic(Basic::Objref),
         TcKind::Enum => {
             let members = ty.as_ref().enumerators().iter();
@@ -227,6 +250,13 @@ pub(super) fn plan_type(ty: &TypeCode, depth: usize) -> Result<Type, String> {
             }),
             _ => Err(refused(ty)),
         },
+        TcKind::Array => match ty.shape() {
+            Shape::Array { element, length } => Ok(Type::Array {
+                length,
+                element: Box::new(plan_type(&element.to_type_code())?),
+            }),
+            _ => Err(refused(ty)),
+        },
         TcKind::Alias => match ty.as_ref().content() {
             Some(content) => Ok(Type::Alias {
                 name,
@@ -236,6 +266,13 @@ pub(super) fn plan_type(ty: &TypeCode, depth: usize) -> Result<Type, String> {
             None => Err(refused(ty)),
         },
         _ => Err(refused(ty)),
+    }
+}
+
+fn text(basic: Basic, bound: Option<u32>) -> Type {
+    match bound {
+        Some(bound) => Type::Bounded { basic, bound },
+        None => Type::Basic(basic),
     }
 }
 
@@ -273,11 +310,12 @@ fn data(kind: &Type, tree: &Dynamic) -> Result<Data, String> {
             let values = pairs.map(|((_, kind), field)| data(kind, &field.value));
             Data::Struct(values.collect::<Result<_, _>>()?)
         }
-        (Type::Sequence { element, .. }, Dynamic::Sequence(items)) => {
+        (Type::Sequence { element, .. }, Dynamic::Sequence(items))
+        | (Type::Array { element, .. }, Dynamic::Array(items)) => {
             let items = items.iter().map(|item| data(element, item));
             Data::Sequence(items.collect::<Result<_, _>>()?)
         }
-        (Type::Sequence { .. }, Dynamic::Octets(octets)) => {
+        (Type::Sequence { .. } | Type::Array { .. }, Dynamic::Octets(octets)) => {
             let octets = octets.iter().map(|octet| Data::Integer((*octet).into()));
             Data::Sequence(octets.collect())
         }

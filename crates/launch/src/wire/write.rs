@@ -1,4 +1,4 @@
-//! From documents to the wire.
+//! Conversion from documents to the wire.
 
 use std::collections::HashMap;
 

@@ -1,6 +1,7 @@
 //! Parts of plans in processes: from the document to components that talk to each other.
 
 mod attributes;
+mod events;
 mod executors;
 mod launch;
 mod managed;

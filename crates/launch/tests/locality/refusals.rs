@@ -69,12 +69,26 @@ fn ports() {
 fn settings_that_nothing_honours() {
     let text = refusal(
         "hertz = { ulong = 20 }",
-        "\"edu.vanderbilt.dre.DAnCE.RegisterNaming\" = \"rate\"",
+        "\"edu.vanderbilt.dre.DAnCE.DomainNC\" = \"rate\"",
     );
     assert!(
         text.ends_with(
-            "error: instance \"rate\" is about edu.vanderbilt.dre.DAnCE.RegisterNaming, which is not supported; use \
-             edu.vanderbilt.dre.DAnCE.InstanceIOR, a file with its reference"
+            "error: instance \"rate\" is about edu.vanderbilt.dre.DAnCE.DomainNC, which is not supported; use \
+             edu.vanderbilt.dre.DAnCE.RegisterNaming, a name below the initial naming context"
+        ),
+        "{text}"
+    );
+}
+
+#[test]
+fn connections_that_others_would_have_to_make() {
+    let text = refusal(
+        "Facet = \"gps.location\"\nMultiplexReceptacle = \"screen.others\"",
+        "Facet = \"gps.location\"\nexternalReference = [{ location = \"corbaloc::h/screen\", provider = false }]",
+    );
+    assert!(
+        text.contains(
+            "error: connection \"another position\" would be made by corbaloc::h/screen, which is not of this plan"
         ),
         "{text}"
     );

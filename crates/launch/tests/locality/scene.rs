@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use oxorb::Orb;
+use oxorb::components::EventCarrier;
 use oxorb::deployment::{LaunchError, Locality, References, part};
 use oxorb_deploy::plan::Plan;
 use oxorb_deploy::rtcad::ServerResources;
@@ -98,6 +99,17 @@ impl Scene {
             parts,
             locality,
         }
+    }
+
+    /// A scene whose executable has an event channel as well.
+    pub(crate) fn with_events<E: std::fmt::Display + 'static>(
+        open: impl Fn() -> Result<Arc<dyn EventCarrier>, E> + Send + Sync + 'static,
+    ) -> Scene {
+        let mut scene = Scene::new("main");
+        let implementations = scene.parts.implementations().events_by(open);
+        let root = scene.orb.root_poa();
+        scene.locality = Locality::new(&scene.orb, root, implementations, "n", "main");
+        scene
     }
 
     /// Launches all of a plan, which runs in one process.

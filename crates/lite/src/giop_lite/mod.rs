@@ -47,7 +47,7 @@ impl Messaging for GiopLite {
         }
     }
 
-    /// Nothing could say otherwise.
+    /// Returns the only dialect: messages have no field that could say otherwise.
     fn dialect(&self) -> Dialect {
         Dialect::GIOP_1_2
     }

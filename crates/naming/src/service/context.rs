@@ -1,4 +1,4 @@
-//! One naming context.
+//! Servants of naming contexts.
 
 use std::sync::Arc;
 

@@ -8,11 +8,11 @@ use crate::cos_naming::{NameComponent, NamingContextRef};
 use crate::store::{Bound, ContextId, Snapshot};
 use crate::{InvalidName, Name, Problem};
 
-/// Where all components but the last one lead.
+/// Place to which all components but the last one lead.
 pub(super) enum Followed<'n, 's> {
-    /// To a context of this store, in which the last component means something.
+    /// Context of this store, in which the last component means something.
     Here(ContextId, &'n NameComponent),
-    /// To a context of another server, which follows the rest while we wait.
+    /// Context of another server, which follows the rest while this one waits.
     There(NamingContextRef, &'n [NameComponent], Forward<'s>),
 }
 
@@ -101,7 +101,7 @@ impl Service {
         }
     }
 
-    /// What to say of a context that was destroyed but is bound somewhere still.
+    /// Returns the problem of a context that was destroyed but is bound somewhere still.
     pub(super) fn destroyed(
         &self,
         from: ContextId,
@@ -139,8 +139,8 @@ impl Service {
     }
 }
 
-/// What to say when another server did not do its part. A change that may have happened there must not look as if it
-/// had not.
+/// Returns the problem of a call that another server did not answer as it should. A change that may
+/// have happened there must not look as if it had not.
 pub(super) fn forwarded<E: Into<Problem>>(
     context: &NamingContextRef,
     rest: &[NameComponent],

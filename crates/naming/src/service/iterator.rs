@@ -34,7 +34,7 @@ struct Entry {
 }
 
 impl Iterators {
-    /// In a POA of their own below that of the contexts: they end with the process.
+    /// Creates a POA for iterators below that of the contexts: iterators end with the process.
     pub(super) fn new(contexts: &Poa) -> Result<Iterators, oxorb::PoaError> {
         let poa = contexts.create_poa("iterators", Policies::default())?;
         Ok(Iterators {

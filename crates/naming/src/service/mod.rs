@@ -120,22 +120,22 @@ impl NameService {
         &self.root
     }
 
-    /// For an application that serves names and uses them, too.
+    /// Returns a client of the service, for an application that serves names and uses them, too.
     pub fn names(&self) -> Names {
         Names::new(self.root.clone())
     }
 
-    /// What it holds.
+    /// Returns the store of the service.
     pub fn store(&self) -> &Store {
         &self.service.store
     }
 
-    /// What last went wrong with the store, of which clients only hear PERSIST_STORE; for a log. Taken when read.
+    /// Takes the last failure of the store, of which clients only hear PERSIST_STORE; for a log.
     pub fn take_failure(&self) -> Option<String> {
         self.service.store.take_failure()
     }
 
-    /// How many binding iterators are open.
+    /// Returns the number of open binding iterators.
     pub fn open_iterators(&self) -> usize {
         self.service.iterators.open()
     }
@@ -212,7 +212,8 @@ impl Service {
         ours.then_some(ContextId(number))
     }
 
-    /// With the number of the store: another name server's contexts have the same POA and the same numbers.
+    /// Returns the object id of a context, with the number of the store: another name server's
+    /// contexts have the same POA and the same numbers.
     fn object_id(&self, context: ContextId) -> ObjectId {
         let mut id = self.store.number().to_be_bytes().to_vec();
         id.extend_from_slice(&context.0.to_be_bytes());

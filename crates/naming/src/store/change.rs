@@ -1,4 +1,4 @@
-//! What can change, and when it cannot.
+//! Changes of the store, and the reasons to refuse them.
 
 use redb::{ReadableTable as _, ReadableTableMetadata as _, Table, WriteTransaction};
 

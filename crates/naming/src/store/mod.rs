@@ -40,7 +40,7 @@ type Row = (u8, u64, &'static [u8]);
 
 const FORMAT: u64 = 1;
 
-/// One context of a store.
+/// Number of a context in a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ContextId(pub(crate) u64);
 
@@ -48,7 +48,7 @@ impl ContextId {
     pub(crate) const ROOT: ContextId = ContextId(0);
 }
 
-/// What a name is bound to. References are octets of `Ior::to_octets`.
+/// Target of a binding. References are octets of `Ior::to_octets`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Bound {
     Object(Vec<u8>),
@@ -66,7 +66,7 @@ impl Bound {
         }
     }
 
-    /// As a row of the table holds it.
+    /// Returns the target as a row of the table holds it.
     fn as_row(&self) -> (u8, u64, &[u8]) {
         match self {
             Bound::Object(reference) => (OBJECT, 0, reference),
@@ -112,7 +112,7 @@ pub struct Store {
     database: Arc<Database>,
     /// `None` until the store is served.
     writer: Option<Writer>,
-    /// What last went wrong.
+    /// Last failure of the database.
     failure: Mutex<Option<Arc<redb::Error>>>,
 }
 
@@ -167,7 +167,7 @@ impl Store {
         Ok(())
     }
 
-    /// How many contexts there are, the root included.
+    /// Returns the number of contexts, the root included.
     ///
     /// # Errors
     /// [`Error::Store`]
@@ -176,7 +176,7 @@ impl Store {
         self.attempt(|read| Ok(read.open_table(CONTEXTS)?.len()?))
     }
 
-    /// How many bindings there are.
+    /// Returns the number of bindings.
     ///
     /// # Errors
     /// [`Error::Store`]
@@ -185,7 +185,7 @@ impl Store {
         self.attempt(|read| Ok(read.open_table(BINDINGS)?.len()?))
     }
 
-    /// Where it is; empty for one in memory.
+    /// Returns the path of the store's file; empty for one in memory.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -194,7 +194,7 @@ impl Store {
         self.number
     }
 
-    /// What the store holds now. Later changes do not show in it.
+    /// Returns the present content of the store. Later changes do not show in it.
     pub(crate) fn snapshot(&self) -> Result<Snapshot<'_>, redb::Error> {
         let access = self.database.access()?;
         let read = access.begin_read()?;
@@ -276,7 +276,7 @@ pub(crate) struct Snapshot<'store> {
 /// Some bindings of a context.
 pub(crate) struct Page {
     pub(crate) bindings: Vec<(NameComponent, BindingType)>,
-    /// There are others behind these.
+    /// Whether further bindings follow.
     pub(crate) more: bool,
 }
 
@@ -296,8 +296,8 @@ impl Snapshot<'_> {
         Ok(found.map(|row| Bound::from_row(row.value())))
     }
 
-    /// At most `count` bindings in the order of their names, from the first or from behind `after`. Reads no more than
-    /// these and one.
+    /// Reads at most `count` bindings in the order of their names, from the first or from behind
+    /// `after`. Reads no more than these and one.
     pub(crate) fn page(
         &self,
         context: ContextId,

@@ -1,4 +1,5 @@
-//! One thread makes all changes. Those that wait while the disk is busy go to it together: one `fsync` for all of them.
+//! Thread that makes all changes. Changes that wait while the disk is busy go to it together: one
+//! `fsync` for all of them.
 
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex};
@@ -22,9 +23,9 @@ type Verdict = Result<ContextId, Refusal>;
 /// Why it is not known to be on disk.
 #[derive(Debug)]
 pub(crate) enum Unwritten {
-    /// As many changes wait as may.
+    /// The queue of changes is full.
     QueueFull,
-    /// Nothing was changed.
+    /// The database failed, and nothing was changed.
     Failed(Arc<redb::Error>),
     /// The disk takes long; the change may still happen.
     Late,

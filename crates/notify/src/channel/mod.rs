@@ -26,7 +26,7 @@ use crate::side::Side;
 use crate::store::{Item, Saved};
 use crate::types::Census;
 
-/// One channel.
+/// Notification channel.
 pub(crate) struct Channel {
     pub(crate) id: i32,
     pub(crate) service: Weak<Service>,
@@ -418,7 +418,7 @@ impl Channel {
         Ok(())
     }
 
-    /// Has queues follow changed properties.
+    /// Applies changed properties to the queues.
     fn apply(&self) {
         self.routes().iter().for_each(|route| route.apply());
     }

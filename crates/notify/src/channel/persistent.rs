@@ -1,4 +1,4 @@
-//! What outlives the process: the channel itself, and events on their way through it.
+//! Persistence: the channel itself, and events on their way through it, outlive the process.
 
 use std::sync::Arc;
 
@@ -16,11 +16,11 @@ use crate::quality::Owner as _;
 use crate::service::Service;
 use crate::store::{Keeper, Slip};
 
-/// One event with the consumers that want it.
+/// Event with the consumers that want it.
 struct Routed {
     event: Arc<Event>,
     wanted: Vec<(Arc<ProxySupplier>, Attributes)>,
-    /// Those of them that get it after a restart, too.
+    /// Consumers among them that get the event after a restart, too.
     owing: Vec<i32>,
 }
 

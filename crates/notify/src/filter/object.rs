@@ -34,7 +34,7 @@ pub(crate) struct FilterObject {
     /// Held by who changes the constraints; events are looked at meanwhile.
     changing: Mutex<()>,
     callbacks: Mutex<(CallbackId, BTreeMap<CallbackId, NotifySubscribeRef>)>,
-    /// In the store while a persistent object has it.
+    /// Copy in the store while a persistent object has the filter.
     saved: Saved,
 }
 

@@ -7,13 +7,13 @@ use oxorb_delivery::{Attributes, Outcome, Outlet, Qos, Sink};
 use super::peer::Peer;
 use crate::service::Service;
 
-/// One call. Holds its own outlet until it was made.
+/// Call of a disconnect operation. Holds its own outlet until the call was made.
 struct Farewell {
     peer: Peer,
     outlet: Mutex<Option<Outlet<()>>>,
 }
 
-/// Has the peer's disconnect operation called, once. Its exceptions are ignored.
+/// Queues one call of the peer's disconnect operation. Its exceptions are ignored; without room for it no call is made.
 pub(super) fn bid(service: &Service, peer: Peer) {
     let farewell = Arc::new(Farewell {
         peer,

@@ -1,4 +1,4 @@
-//! What proxies of both sides have: the peer, its state, and what it is told.
+//! Common part of the proxies of both sides: the peer, its state, and what it is told.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -39,7 +39,7 @@ pub(crate) struct Link {
 #[derive(Clone)]
 pub(crate) struct State {
     pub(crate) phase: Phase,
-    /// Not suspended.
+    /// Whether the proxy is not suspended.
     pub(crate) active: bool,
     /// `None`: the peer is anonymous.
     pub(crate) peer: Option<Peer>,
@@ -60,7 +60,7 @@ impl From<SystemException> for Refused {
     }
 }
 
-/// Who asked for the news of a proxy.
+/// Proxies whose peers asked for news.
 pub(crate) trait Informed: Send + Sync {
     fn link(&self) -> &Link;
 
@@ -219,7 +219,7 @@ impl Link {
         }
     }
 
-    /// Has the peer told of whatever it does not know.
+    /// Queues the call that tells the peer what it does not know, if the peer wants to know.
     pub(crate) fn tell(&self) {
         let news = self.news().clone();
         if let Some(news) = news.filter(|_| self.told.is_wanted()) {

@@ -26,7 +26,7 @@ pub(crate) enum Form {
     Sequence,
 }
 
-/// Who begins a transfer.
+/// Side that begins a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
     Push,

@@ -62,7 +62,7 @@ impl Pulling {
         started.inspect_err(|_| service.end_pulling())
     }
 
-    /// Has the thread look again.
+    /// Wakes the thread to look again.
     pub(super) fn wake(&self) {
         *self.woken.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.wake.notify_all();

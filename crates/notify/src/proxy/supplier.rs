@@ -41,7 +41,7 @@ pub(crate) struct ProxySupplier {
     pub(super) lifetime_filter: MappingSlot,
     pub(crate) types: Types,
     pub(super) saved: Saved,
-    /// While a consumer is connected.
+    /// Outlet while a consumer is connected.
     outlet: RwLock<Option<Outlet<Item>>>,
     /// Slips of what was pulled last: the consumer has it when it asks for more.
     pulled: Mutex<Vec<Arc<Slip>>>,
@@ -278,7 +278,7 @@ impl ProxySupplier {
             .clone()
     }
 
-    /// Has the queue follow changed properties.
+    /// Applies changed properties to the queue.
     pub(crate) fn apply(&self) {
         if let (Some(outlet), Some(channel)) = (self.outlet(), self.channel.upgrade()) {
             outlet.set_qos(self.queue(&channel));

@@ -47,7 +47,7 @@ pub(crate) trait Hosted: Send + Sync {
     fn stop(&self, limit: Duration);
 }
 
-/// What all channels share.
+/// State that all channels share.
 pub(crate) struct Service {
     pub(crate) settings: Settings,
     poa: Poa,

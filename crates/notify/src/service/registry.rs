@@ -98,7 +98,7 @@ impl Service {
     }
 }
 
-/// One call. Holds its own outlet until it was made.
+/// Call to an object. Holds its own outlet until the call was made.
 struct Call {
     service: Weak<Service>,
     id: i32,

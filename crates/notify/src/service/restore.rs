@@ -31,7 +31,7 @@ impl<R: Row> Rows<R> {
     }
 }
 
-/// What was made anew.
+/// Objects that were made anew.
 #[derive(Default)]
 struct Made {
     objects: HashSet<(u8, i32)>,

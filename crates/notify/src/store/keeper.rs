@@ -26,7 +26,8 @@ const SLIP: u64 = 24;
 
 /// Store of a service that runs.
 pub(crate) struct Keeper {
-    /// Until it was read: from then on the thread that writes has the file alone, and closes it when it ends.
+    /// Database until it was read: from then on the thread that writes has the file alone, and
+    /// closes it when it ends.
     database: Mutex<Option<Arc<Database>>>,
     writer: Arc<Writer>,
     /// Disconnected when the thread of the writer has ended.
@@ -40,7 +41,7 @@ pub(crate) struct Keeper {
     /// Last ids that are reserved, of objects and of filters. Held while a run of them is written: a later run is written
     /// later.
     reserved: Mutex<[i32; 2]>,
-    /// What was stored is being made anew: nothing is written.
+    /// Whether stored objects are being made anew: nothing is written then.
     restoring: AtomicBool,
     /// The service ends: what is left stays for the next one.
     closing: AtomicBool,
@@ -55,7 +56,7 @@ pub(crate) struct Left {
     pub(crate) any: Any,
 }
 
-/// What a store holds when a service starts.
+/// Contents of a store when a service starts.
 pub(crate) struct Contents {
     pub(crate) objects: Vec<((u8, i32), Vec<u8>)>,
     pub(crate) events: BTreeMap<u64, Left>,

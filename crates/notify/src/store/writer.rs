@@ -1,4 +1,5 @@
-//! One thread makes all changes. Those that wait while the disk is busy go to it together: one `fsync` for all of them.
+//! Thread that makes all changes. Changes that wait while the disk is busy go to it together: one
+//! `fsync` for all of them.
 
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -78,7 +79,7 @@ impl Writer {
         answered.recv_timeout(patience).ok()
     }
 
-    /// Has the thread end when all that waits was tried.
+    /// Ends the thread when all that waits was tried.
     pub(super) fn end(&self) {
         self.queue().ended = true;
         self.work.notify_all();

@@ -5,8 +5,8 @@ use crate::{
     policy_type, time_value, utc_value,
 };
 
-/// What a request says about time. Absolute times are those of `TimeBase::UtcT`, relative ones count from when the request
-/// is read; all are in units of 100 ns.
+/// Limits of time that a request carries. Absolute times are those of `TimeBase::UtcT`, relative
+/// ones count from when the request is read; all are in units of 100 ns.
 ///
 /// ```
 /// use oxorb_object::PolicyValueWriter;

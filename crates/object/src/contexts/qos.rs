@@ -12,14 +12,14 @@
 //! | 16 | 8 | `TimeT` until the answer is due, counted from when the request was sent, in 100 ns; 0: not said |
 //! | 24 | 4 | communication class: 0 ISOCHRONOUS, 1 BURST, 2 MESSAGE, 3 MESSAGE_STREAM |
 
-use std::cmp::Reverse;
-use std::time::Duration;
+use core::cmp::Reverse;
+use core::time::Duration;
 
 use oxorb_cdr::{Decoder, Dialect};
 
 use crate::{Malformed, ServiceContext, ServiceContexts, context_id};
 
-/// What the caller of an operation says about its quality of service.
+/// Quality of service that the caller of an operation asks for.
 ///
 /// ```
 /// use std::time::Duration;
@@ -40,13 +40,14 @@ use crate::{Malformed, ServiceContext, ServiceContexts, context_id};
 pub struct Qos {
     /// The priority of the request, 0 to 32,767; `None`: not said.
     pub priority: Option<i16>,
-    /// How much it matters among others of its priority; higher is more.
+    /// Importance among requests of the same priority; higher is more.
     pub importance: i32,
-    /// How often it is made; `None`: not periodically. Units of 100 ns travel.
+    /// Period of the request; `None`: not periodic. Units of 100 ns travel.
     pub period: Option<Duration>,
-    /// How long after it was sent its answer is due; `None`: not said. Units of 100 ns travel.
+    /// Time from sending the request until its answer is due; `None`: not said. Units of 100 ns
+    /// travel.
     pub deadline: Option<Duration>,
-    /// What sort of traffic it belongs to.
+    /// Sort of traffic that the request belongs to.
     pub class: CommunicationClass,
 }
 
@@ -59,7 +60,7 @@ pub enum CommunicationClass {
     Isochronous,
     /// Much at once, now and then: images, logs (BURST). A request goes behind equally urgent ones of other classes.
     Burst,
-    /// One request like another, without a rhythm (MESSAGE).
+    /// Single requests without a rhythm (MESSAGE).
     #[default]
     Message,
     /// A sequence of requests that belong together (MESSAGE_STREAM): served in the order in which they were sent.
@@ -89,9 +90,10 @@ impl CommunicationClass {
 }
 
 /// The order in which requests that wait should be served: the greater one first. By priority, then importance, then the
-/// nearer deadline, then communication class; what was not said comes last.
+/// nearer deadline, then communication class; what was not said comes last. By [rate](Qos::rate) the shorter period goes
+/// before importance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Urgency(Option<i16>, i32, Reverse<Duration>, u8);
+pub struct Urgency(Option<i16>, Reverse<Duration>, i32, Reverse<Duration>, u8);
 
 const VERSION: u8 = 1;
 
@@ -161,9 +163,20 @@ impl Qos {
 
     /// Returns the place of the request among others that wait.
     pub fn urgency(&self) -> Urgency {
+        self.place(Duration::ZERO)
+    }
+
+    /// Returns its place where the shorter period goes first among requests of one priority (rate-monotonic), and urgency
+    /// decides among those of the same period; requests without a period come last.
+    pub fn rate(&self) -> Urgency {
+        self.place(self.period.unwrap_or(Duration::MAX))
+    }
+
+    fn place(&self, period: Duration) -> Urgency {
         let due = self.due().unwrap_or(Duration::MAX);
         Urgency(
             self.priority,
+            Reverse(period),
             self.importance,
             Reverse(due),
             self.class.rank(),
@@ -227,6 +240,28 @@ mod tests {
         for end in 0..Qos::OCTETS {
             assert!(Qos::parse(&octets[..end]).is_err(), "{end}");
         }
+    }
+
+    #[test]
+    fn by_rate_the_period_goes_before_importance() {
+        let of = |priority, period, importance| Qos {
+            priority: Some(priority),
+            period: Some(Duration::from_millis(period)),
+            importance,
+            ..Qos::default()
+        };
+        let order = [
+            of(9, 80, 0),
+            of(8, 10, 0),
+            of(8, 20, 5),
+            of(8, 20, 4),
+            Qos {
+                period: None,
+                ..of(8, 0, 9)
+            },
+        ];
+        assert!(order.windows(2).all(|pair| pair[0].rate() > pair[1].rate()));
+        assert!(order[1].urgency() < order[2].urgency());
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Policies in references, explained.
 
+use crate::prelude::*;
 use oxorb_cdr::{Decoder, Dialect};
 
 use super::{Field, to_hex};

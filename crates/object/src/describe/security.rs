@@ -1,5 +1,6 @@
 //! Security mechanisms in references (CSIv2), explained.
 
+use crate::prelude::*;
 use oxorb_cdr::{Decoder, Dialect, Printable};
 
 use super::{Field, association_options, to_hex};

@@ -82,6 +82,8 @@ minors! {
         OXORB 19 EVENT_CALLBACKS: "the event service holds as many callbacks as it may", "unregister unused ones, or raise Limits::callbacks of the service";
         OXORB 20 EVENT_STORE: "the event service keeps as many octets of persistent events as it may", "let consumers that are connected for good take their events or disconnect, or raise Limits::stored_octets of the service";
         OXORB 21 EVENT_PUSH: "the event is larger than the event channel takes in one push, or beyond its supplier's rate", "push less at a time or more slowly, or raise Limits::events or Limits::octets of the channel";
+        OXORB 22 DATAGRAM: "the message is larger than a datagram of the protocol takes, and datagrams are not fragmented", "send less at a time, raise max= of the server's diop:// endpoint, or give the object an IIOP endpoint, too";
+        OXORB 23 BRIDGED: "as many references have passed through the bridge as it keeps", "restart the bridge, or let clients keep references instead of asking for new ones";
         OXORB 7 SCHEDULED: "the scheduling service holds as many operations or dependencies as it may", "raise --max-operations or --max-dependencies of the service";
     }
     PersistStore persist_store {
@@ -93,6 +95,8 @@ minors! {
         OXORB 2 NOT_BIDIRECTIONAL: "the object takes no requests over a connection that its own side opened", "create its POA with the bidirectional policy, or set OfferBiDirectionalGIOP at its ORB";
         OXORB 3 PRIVILEGED: "the reference leads to the application section of the scheduling service, and the operation belongs to the privileged one", "use the reference at the key ScheduleService";
         OXORB 4 READ_ONLY: "the service was started read-only, and the operation would change what it keeps", "start it without --read-only, or make the change at another server";
+        OXORB 5 ACCESS_RULES: "the server's access rules do not let this client call the operation", "look at the server's log, which names the rule, and at `[access]` of its configuration";
+        OXORB 6 NOT_PROTECTED: "the object's POA takes requests only over protocols that protect what they carry (secure_only)", "call it by a reference of the server, which leads there over TLS";
     }
     Initialize initialize {
         OMG 1 PRIORITY_RANGE: "the priority range is too small", "widen the range of priorities of the mapping";
@@ -130,6 +134,8 @@ minors! {
         OXORB 13 FIXED: "a fixed-point number has a wrong digit or sign, or too many digits", "check that both sides were generated from the same IDL";
         OXORB 14 VALUE: "a valuetype is malformed, or not of the type that belongs there", "check that both sides were generated from the same IDL";
         OXORB 15 NO_CUSTOM_MARSHAL: "a custom valuetype that the application has no marshalling for", "implement CustomMarshal for its struct, in the crate that includes the generated code";
+        OXORB 16 NOT_ALIKE: "a bridge cannot pass the values on as they are: the connections before and behind it have agreed on other code sets, or one carries GIOP 1.0 or 1.1 and values of eight octets", "let both sides use GIOP 1.2 and the same code sets (-ORBNativeCharCodeSet of the bridge)";
+        OXORB 30 SCHEDULING_CONTEXT: "the scheduling context of the request (service context 30) is malformed, or of another scheduler", "use the same scheduling discipline on both sides; the log of this side says what is wrong with it";
     }
     BadTypecode bad_typecode {
         OMG 1 INCOMPLETE: "the TypeCode is incomplete", "complete the recursive TypeCode first";
@@ -151,6 +157,7 @@ minors! {
     NoMemory no_memory {
         OXORB 1 CLIENT_SHARE: "the values of this client's messages take as much memory as the server lets one client take", "send less at a time, or raise MaxOctetsPerClient of the server";
         OXORB 2 CLIENT_REPLIES: "the operation was run, and its result is more than the server lets a client leave unread", "read replies as they come, or raise MaxReplyOctetsPerClient of the server";
+        OXORB 3 ARENA: "the values of the request do not fit the memory that the server's thread keeps for them", "send less at a time, raise ValueArena of the server, or set its ValueArenaFull to heap";
     }
     NoResources no_resources {
         OMG 1 INTERCEPTION_UNSUPPORTED: "this binding does not support the interception operation", "do without it";
@@ -161,6 +168,8 @@ minors! {
         OXORB 4 NO_ROOM: "the shared memory of the connection has no free block of this size, or a payload of this size needs none", "ask for 16 KiB or more, raise blocks= of the server's endpoint, have the servant drop what it keeps, or let LargePayloads be in-place: then the payload is copied";
         OXORB 5 NO_SHARED_MEMORY: "the connection shares no memory with the server for payloads", "have the server listen on shm://, or let LargePayloads be in-place: then the payload is copied";
         OXORB 6 NOT_IN_PLACE: "the server reads large payloads in place only, and this one came as a copy", "call over shm:// as the server's user, with one large payload a request and free blocks (blocks= of the endpoint), or let LargePayloads of the POA, the endpoint or the server be in-place";
+        OXORB 30 SEGMENTS: "as many scheduling segments are nested as a thread may have", "end a segment before another one begins";
+        OXORB 31 DISTRIBUTABLE_THREADS: "as many distributable threads are spawned as may run at a time", "spawn another one when some have ended, or raise Limits::spawned";
         OXORB 7 RANDOM: "the system gave no random octets for a cookie", "check that getrandom is not forbidden to the process";
     }
     BadInvOrder bad_inv_order {
@@ -194,6 +203,7 @@ minors! {
         OXORB 2 ARGUMENTS_TAKEN: "the request was copied for another thread after its arguments were taken from shared memory", "copy it first (Upcall::detach), or read the arguments with Upcall::args";
         OXORB 3 RECEPTACLE_EMPTY: "the component used a receptacle to which nothing is connected", "connect the port first; the error in the component's process names it";
         OXORB 4 COMPONENT_PHASE: "the component is not in the phase of its life cycle that this call needs", "call configuration_complete before events arrive, each phase once, and nothing after remove";
+        OXORB 30 NO_SEGMENT: "the thread is in no scheduling segment", "call begin_scheduling_segment first, in the same thread";
     }
     Transient transient {
         OMG 1 DISCARDING: "the object adapter discards requests or lacks resources", "try again later; activate the POA manager if this lasts";
@@ -214,8 +224,17 @@ minors! {
         OXORB 5 FORWARDED: "the object has moved while an asynchronous call was under way", "send it again: it goes to the new place";
         OXORB 6 WRITES_QUEUED: "as many changes wait for the naming service's disk as its queue holds", "try again later";
         OXORB 7 TOO_MANY_REQUESTS: "this client has as many requests running as the server allows", "try again when some have ended, or raise MaxRequestsPerClient at the server";
+        OXORB 17 OPERATION_RATE: "more requests for this operation came than its budget at the server allows", "call it less often, or raise requests= of its -ORBBudget at the server";
+        OXORB 18 OPERATION_TIME: "this operation has used the processor time of its budget at the server", "call it less often, or raise time= of its -ORBBudget at the server";
+        OXORB 19 OBJECT_RATE: "more requests for this object came than its budget at the server allows", "call it less often, or raise requests= of its -ORBBudget at the server";
+        OXORB 20 OBJECT_TIME: "this object has used the processor time of its budget at the server", "call it less often, or raise time= of its -ORBBudget at the server";
+        OXORB 21 POA_RATE: "more requests for objects of this POA came than its budget at the server allows", "call them less often, or raise requests= of its -ORBBudget at the server";
+        OXORB 22 POA_TIME: "the objects of this POA have used the processor time of its budget at the server", "call them less often, or raise time= of its -ORBBudget at the server";
+        OXORB 23 CLIENT_RATE: "this client sends more requests than its budget at the server allows", "call less often, or raise requests= of the client's -ORBBudget at the server";
+        OXORB 24 CLIENT_TIME: "this client has used the processor time of its budget at the server", "call less often, or raise time= of the client's -ORBBudget at the server";
         OXORB 16 EARLIER_UNREAD: "a request was cut off, and the server has not read the earlier ones of that connection yet", "try again when the server reads; -ORBOrderedReconnect 0 opens another connection at once, without order";
         OXORB 15 TOO_MANY_REPLIES: "this client has not taken as many octets of replies as the server lets be under way", "read replies as they come, then try again, or raise MaxReplyOctetsPerClient at the server";
+        OXORB 30 RUN_QUEUE: "the scheduler has no place for another waiting thread, or this one has waited as long as it may", "try again later, or raise waiting and longest of Enforcement::Exclusive";
     }
     ObjAdapter obj_adapter {
         OMG 1 UNKNOWN_ADAPTER: "the adapter activator raised an exception", "look at the server's log";
@@ -238,6 +257,7 @@ minors! {
         OMG 4 ADAPTER_INACTIVE: "the object adapter is inactive", "activate the POA manager";
         OMG 5 POLLER_USED: "the poller has delivered its answer", "take the answer once";
         OXORB 1 FOREIGN_KEY: "the object key was not made by this server", "another server answers at the address in the reference: fetch a fresh one";
+        OXORB 30 NO_DISTRIBUTABLE_THREAD: "this process knows no such distributable thread", "it has ended, or has never come here";
     }
     InvPolicy inv_policy {
         OMG 1 IRRECONCILABLE: "policies of client and server contradict each other", "relax one of the two";
@@ -246,10 +266,12 @@ minors! {
         OXORB 1 NO_BAND: "the caller's priority lies in none of the connection's priority bands", "call at a priority inside a band, or widen the bands";
         OXORB 2 NO_LANE: "no lane of the server has the caller's priority", "call at the priority of one of its lanes, or set priority bands that hold one";
         OXORB 3 NO_PROTOCOL: "the object is reached over none of the protocols of ClientProtocolPolicy", "list the protocol of one of its profiles";
+        OXORB 4 NOT_PROTECTED: "SecureOnly wants a protocol that protects what it carries, and none leads to the object", "have the server listen with iiops, and name the roots that this side trusts (-ORBTlsRoots); or call without the policy";
     }
     BadOperation bad_operation {
         OMG 1 SERVANT_TYPE: "the servant manager returned a servant of another interface", "return a servant of the right interface";
         OMG 2 UNKNOWN_OPERATION: "the object has no such operation or attribute", "check that both sides were generated from the same IDL";
+        OXORB 1 ONEWAYS_ONLY: "the call asks for an answer, and the reference names a group, which gives none", "call oneways, with SyncScope::None or WithTransport, or give the reference an IIOP profile, too";
     }
     BadContext bad_context {
         OMG 1 NOT_FOUND: "no such context", "check the name";

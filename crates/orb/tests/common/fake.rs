@@ -4,10 +4,12 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixListener;
+use std::sync::mpsc::{self, Receiver};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use oxorb::transport::{Acceptor, Address, tcp};
+use oxorb::transport::{Acceptor, Address, Link};
 use oxorb::{ObjectRef, Orb};
 use oxorb_cdr::{ByteOrder, Encoder, Result as CdrResult};
 use oxorb_giop::{Frame, Inbox, Limits, LocateStatus, Message, ReplyStatus};
@@ -16,11 +18,15 @@ use oxorb_object::{Ior, TaggedComponent};
 use oxorb_testkit::watchdog;
 
 use super::peer::Peer;
-use super::transport::{self, Place, free_place, is_tcp, profile_at, protocol, wire};
+use super::transport::{self, Place, free_place, has_ports, profile_at, protocol, wire};
 use super::{LONG, PINGER};
 
 /// A place where somebody listens, over the protocol chosen.
-pub(crate) struct FakeServer(Box<dyn Acceptor>);
+pub(crate) struct FakeServer {
+    acceptor: Arc<dyn Acceptor>,
+    /// Clients that a thread lets in, over TLS: they wait for an answer before they are connected.
+    let_in: Option<Mutex<Receiver<Box<dyn Link>>>>,
+}
 
 /// One connection of a client to it.
 pub(crate) struct FakeConnection {
@@ -49,11 +55,27 @@ impl FakeServer {
 
     pub(crate) fn start_at(endpoint: &str) -> FakeServer {
         let endpoint = transport::endpoint(endpoint);
-        FakeServer(protocol().transport().listen(&endpoint).unwrap())
+        let acceptor: Arc<dyn Acceptor> =
+            Arc::from(protocol().transport().listen(&endpoint).unwrap());
+        let let_in = transport::is_tls().then(|| {
+            let (acceptor, (sender, receiver)) = (Arc::clone(&acceptor), mpsc::channel());
+            thread::spawn(move || {
+                loop {
+                    match acceptor.accept() {
+                        Ok(link) => drop(sender.send(link)),
+                        Err(error) if error.kind() == ErrorKind::NotConnected => return,
+                        // A client that was not let in.
+                        Err(_) => {}
+                    }
+                }
+            });
+            Mutex::new(receiver)
+        });
+        FakeServer { acceptor, let_in }
     }
 
     pub(crate) fn address(&self) -> Address {
-        protocol().transport().own_address(self.0.endpoint())
+        protocol().transport().own_address(self.acceptor.endpoint())
     }
 
     /// A reference to an object here, as `client` resolves it.
@@ -63,10 +85,20 @@ impl FakeServer {
     }
 
     pub(crate) fn accept(&self) -> FakeConnection {
+        let link = match &self.let_in {
+            Some(let_in) => let_in.lock().unwrap().recv().unwrap(),
+            None => self.acceptor.accept().unwrap(),
+        };
         FakeConnection {
-            peer: Peer::accepted(self.0.accept().unwrap()),
+            peer: Peer::accepted(link),
             inbox: Inbox::new(&Limits::default()).speaking(wire()),
         }
+    }
+}
+
+impl Drop for FakeServer {
+    fn drop(&mut self) {
+        self.acceptor.close();
     }
 }
 
@@ -245,7 +277,7 @@ enum Full {
 impl BlackHole {
     /// Memory has none: who cannot be queued there is refused.
     pub(crate) fn new() -> BlackHole {
-        if is_tcp() {
+        if has_ports() {
             return BlackHole::tcp();
         }
         let Place { address, .. } = free_place();
@@ -267,8 +299,9 @@ impl BlackHole {
             queued.push(stream);
             assert!(queued.len() < 10_000, "the queue has no end");
         }
+        let at = transport::endpoint(&format!("{}://{address}", protocol().name()));
         BlackHole {
-            address: tcp::address(&address.ip().to_string(), address.port()),
+            address: protocol().transport().own_address(&at),
             _full: Full::Tcp(listener, queued),
         }
     }
@@ -280,7 +313,7 @@ impl BlackHole {
 
 impl Drop for BlackHole {
     fn drop(&mut self) {
-        if !is_tcp() {
+        if !has_ports() {
             let _ = std::fs::remove_file(self.address.place());
         }
     }

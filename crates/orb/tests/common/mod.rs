@@ -209,9 +209,11 @@ pub(crate) fn elsewhere(orb: &Orb, reference: &Ref) -> ObjectRef {
 
 /// Where the object listens, over the protocol chosen.
 pub(crate) fn address(object: &ObjectRef) -> Address {
-    transport::profile_of(object.reference())
-        .addresses
-        .remove(0)
+    let profile = transport::profile_of(object.reference());
+    // Of TLS, lanes alone have addresses.
+    let lanes = profile.lanes.into_iter().map(|(address, _)| address);
+    let mut all = profile.addresses.into_iter().chain(lanes);
+    all.next().expect("an address")
 }
 
 pub(crate) fn object_key(object: &ObjectRef) -> Vec<u8> {
@@ -338,10 +340,10 @@ pub(crate) fn nowhere(key: &str) -> String {
     transport::url(&[&transport::free_place().address], key)
 }
 
-/// The port of an address of TCP.
+/// The port of an address of TCP or TLS.
 pub(crate) fn port(address: &Address) -> u16 {
-    let (_, port) = oxorb::transport::tcp::host_and_port(address).expect("an address of TCP");
-    port
+    let (_, port) = address.place().rsplit_once(':').expect("host and port");
+    port.parse().expect("a port")
 }
 
 /// Whether this says that nobody listens there. The file of a socket that is not there is told apart.

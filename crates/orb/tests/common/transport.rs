@@ -1,4 +1,5 @@
-//! The protocol that tests of whole ORBs run over, chosen by the environment.
+//! The protocol that tests of whole ORBs run over, chosen by the environment: `iiops` takes certificates besides
+//! (`OXORB_TLSCERTIFICATE` for 127.0.0.1 and localhost, `OXORB_TLSROOTS`).
 
 use std::io::Write as _;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -100,7 +101,7 @@ pub(crate) fn anywhere() -> String {
 
 /// An endpoint at any free place, with options.
 pub(crate) fn anywhere_with(options: &str) -> String {
-    let bar = match is_tcp() || is_memory() {
+    let bar = match has_ports() || is_memory() {
         true => '/',
         false => '|',
     };
@@ -109,7 +110,7 @@ pub(crate) fn anywhere_with(options: &str) -> String {
 
 /// What stands behind `PROTOCOL://` of such an endpoint.
 fn any_place() -> &'static str {
-    match is_tcp() {
+    match has_ports() {
         true => "127.0.0.1:0",
         false => "",
     }
@@ -118,6 +119,24 @@ fn any_place() -> &'static str {
 /// Whether the transport chosen is TCP.
 pub(crate) fn is_tcp() -> bool {
     protocol().transport().scheme() == tcp::SCHEME
+}
+
+/// Whether places are those of TCP: hosts and ports.
+pub(crate) fn has_ports() -> bool {
+    is_tcp() || is_tls()
+}
+
+/// Whether the transport chosen is TLS, whose addresses IIOP's profiles tell of.
+pub(crate) fn is_tls() -> bool {
+    protocol().name() == "iiops"
+}
+
+/// Tag of the profiles in which the protocol chosen is told of.
+pub(crate) fn profile_tag() -> u32 {
+    match is_tls() {
+        true => profile_tag::INTERNET_IOP,
+        false => protocol().profile().tag(),
+    }
 }
 
 /// Whether nobody outside of this process can connect.
@@ -139,7 +158,7 @@ pub(crate) fn free_place() -> Place {
     static GIVEN: AtomicU32 = AtomicU32::new(0);
     let number = GIVEN.fetch_add(1, Ordering::Relaxed);
     let name = format!("oxorb-test-{}-{number}", std::process::id());
-    let place = match (is_tcp(), is_memory()) {
+    let place = match (has_ports(), is_memory()) {
         (true, _) => format!("127.0.0.1:{}", oxorb_testkit::net::free_port()),
         (_, true) => name,
         _ => std::env::temp_dir().join(name).display().to_string(),
@@ -187,7 +206,7 @@ pub(crate) fn profile_at(
 pub(crate) fn profile_of(object: &oxorb::Ref) -> Profile {
     let kind = protocol().profile();
     let profiles = &object.ior().profiles;
-    let ours = profiles.iter().find(|profile| profile.tag == kind.tag());
+    let ours = profiles.iter().find(|profile| profile.tag == profile_tag());
     kind.read(ours.expect("a profile of the protocol chosen"))
         .unwrap()
 }
@@ -195,7 +214,7 @@ pub(crate) fn profile_of(object: &oxorb::Ref) -> Profile {
 /// Panics unless calls to a server at [`anywhere`] use the protocol chosen: its profile comes first.
 pub(crate) fn assert_chosen(object: &oxorb::Ref) {
     let first = object.ior().profiles[0].tag;
-    assert_eq!(first, protocol().profile().tag());
+    assert_eq!(first, profile_tag());
 }
 
 /// What a test asks of a protocol.
@@ -214,6 +233,11 @@ impl Only {
     pub(crate) const TCP: Only = Only {
         name: "TCP",
         holds: |_| is_tcp(),
+    };
+    /// Any messaging in the clear.
+    pub(crate) const CLEAR: Only = Only {
+        name: "protocols in the clear",
+        holds: |_| !is_tls(),
     };
     /// Any messaging over sockets, which other processes reach.
     pub(crate) const SOCKETS: Only = Only {

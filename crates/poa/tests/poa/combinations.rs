@@ -51,6 +51,7 @@ fn all() -> Vec<Policies> {
                                     lookup: Lookup::Active,
                                     bidirectional: Bidirectional::AsOrb,
                                     large_payloads: None,
+                                    secure_only: false,
                                     realtime: RtPolicies::default(),
                                 });
                             }

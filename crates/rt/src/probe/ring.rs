@@ -10,19 +10,19 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use super::Stage;
 
-/// How many records a thread keeps: some two hundred calls.
+/// Number of records that a thread keeps: some two hundred calls.
 #[cfg(not(all(test, loom)))]
 pub const RECORDS: usize = 1 << 12;
-/// So few that a model fills them.
+/// Number of records that a model fills.
 #[cfg(all(test, loom))]
 pub const RECORDS: usize = 2;
 
-/// That a thread came to the end of a stage.
+/// Record that a thread came to the end of a stage.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Record {
-    /// When, by the monotonic clock of this host.
+    /// Time by the monotonic clock of this host.
     pub at: Duration,
-    /// Of which stage.
+    /// Stage that ended.
     pub stage: Stage,
 }
 
@@ -32,9 +32,9 @@ pub struct Record {
 /// looks how much was announced meanwhile: what that may have overwritten it drops.
 pub(super) struct Ring {
     records: Box<[Slot]>,
-    /// So many records were begun.
+    /// Number of records that were begun.
     begun: AtomicU64,
-    /// So many are there.
+    /// Number of records that are complete.
     done: AtomicU64,
 }
 
@@ -56,7 +56,7 @@ impl Ring {
         }
     }
 
-    /// Only by the thread that owns the ring.
+    /// Adds a record; only for the thread that owns the ring.
     #[inline]
     pub(super) fn push(&self, stage: Stage) {
         self.push_at(oxorb_sys::clock::monotonic_nanoseconds(), stage);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Which half of a request a stage belongs to.
+/// Half of a request that a stage belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Side {
     /// The caller's.
@@ -27,14 +27,14 @@ macro_rules! stages {
             /// All of them, in order, the client's first.
             pub const ALL: &[Stage] = &[$(Stage::$stage,)*];
 
-            /// Whose stage it is.
+            /// Returns the half of a request that the stage belongs to.
             pub const fn side(self) -> Side {
                 match self {
                     $(Stage::$stage => Side::$side,)*
                 }
             }
 
-            /// What has been done when it ends, in a few words.
+            /// Returns what has been done when the stage ends, in a few words.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Stage::$stage => $name,)*

@@ -1,4 +1,4 @@
-//! Utilisation bounds: quick, sufficient, and what statically scheduled processors lose (A12.23).
+//! Utilisation bounds: quick, sufficient, and what statically scheduled processors lose.
 
 use crate::task::{Task, Utilization, WHOLE};
 
@@ -46,10 +46,10 @@ pub fn distinct_chains(tasks: &[Task]) -> usize {
     ends.len()
 }
 
-/// What the bounds say of a set.
+/// Bounds of a set by its utilisation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bounds {
-    /// Of all tasks.
+    /// Utilisation of all tasks.
     pub utilization: Utilization,
     /// Liu and Layland's bound as a fraction.
     pub liu_layland: f64,
@@ -59,12 +59,12 @@ pub struct Bounds {
     pub phasing_penalty: f64,
     /// The product of the hyperbolic bound; at most 2 is enough.
     pub hyperbolic: f64,
-    /// Whether the bounds apply: deadlines at periods, no jitter, no blocking.
+    /// Whether the bounds apply: deadlines at periods, no jitter, no blocking, no bursts.
     pub apply: bool,
 }
 
 impl Bounds {
-    /// Of a set, for rate-monotonic priorities.
+    /// Returns the bounds of a set, for rate-monotonic priorities.
     pub fn of(tasks: &[Task]) -> Bounds {
         let chains = distinct_chains(tasks);
         let bound = liu_layland(chains);
@@ -74,9 +74,12 @@ impl Bounds {
             chains,
             phasing_penalty: 1.0 - bound,
             hyperbolic: hyperbolic(tasks),
-            apply: tasks
-                .iter()
-                .all(|task| task.deadline >= task.period && task.jitter == 0 && task.blocking == 0),
+            apply: tasks.iter().all(|task| {
+                task.deadline >= task.period
+                    && task.jitter == 0
+                    && task.blocking == 0
+                    && task.per_period() == 1
+            }),
         }
     }
 

@@ -32,11 +32,11 @@ pub(super) struct Chains {
     causes: Vec<Vec<usize>>,
     /// Places, senders before receivers.
     order: Vec<usize>,
-    /// By place; `None` for tasks that time releases.
+    /// Chains by place; `None` for tasks that time releases.
     chains: Vec<Option<Result<Chain, NoChain>>>,
 }
 
-/// What competes with a chain.
+/// Tasks that compete with a chain.
 struct Around {
     members: Vec<Member>,
     blocking: Nanos,
@@ -46,7 +46,7 @@ struct Around {
 struct Member {
     wcet: Nanos,
     period: Nanos,
-    /// By how much two of its jobs may be closer than a period.
+    /// Time by which two of its jobs may be closer than a period.
     late: Nanos,
     role: Role,
     /// Jobs of an earlier instance that what blocks may release.
@@ -61,7 +61,7 @@ enum Role {
     Other,
     /// The last step.
     Own,
-    /// Another step.
+    /// Step of the chain before the last.
     Before,
     /// Receives the events of the last step.
     Later,
@@ -146,6 +146,10 @@ impl Chains {
         let [first] = chain.firsts[..] else {
             return None;
         };
+        // Members count one job in a period.
+        if set.tasks.iter().any(|task| task.per_period() > 1) {
+            return None;
+        }
         let around = self.around(set, chain)?;
         let (first, own) = (&set.tasks[first], &set.tasks[at]);
         let members = &around.members;
@@ -157,6 +161,9 @@ impl Chains {
             let work = members.iter().map(|it| it.work(it.before(time)));
             u128::from(around.blocking) + work.sum::<u128>()
         })?;
+        if overtakes(set, chain) {
+            return busy.checked_add(first.jitter);
+        }
         let (mut worst, mut began) = (0, around.blocking);
         for instance in 0..=MOST_JOBS {
             let nominal = instance.saturating_mul(first.period);
@@ -231,6 +238,21 @@ impl Chains {
             blocking: longest.saturating_add(resources),
         })
     }
+}
+
+/// Whether a job of a step may go before one of an earlier instance, so that only the end of the busy period is known.
+///
+/// With full preemption a job loses no laxity while it runs, but later jobs of its task do. They become more urgent once it has
+/// run for longer than it was released before them, which needs two releases closer to each other than a job is long. Steps
+/// after it may then change their order, too.
+fn overtakes(set: &TaskSet, chain: &Chain) -> bool {
+    let mut steps = chain.before.iter().chain([&chain.at]);
+    set.model == DispatchModel::Urgency
+        && steps.any(|&step| {
+            let task = &set.tasks[step];
+            let closest = task.period.saturating_sub(task.late());
+            task.dispatching == Dispatching::Laxity && closest < task.wcet
+        })
 }
 
 /// Whether each task may go before a step of the chain, or is one.

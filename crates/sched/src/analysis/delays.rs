@@ -1,4 +1,5 @@
-//! By how much events release jobs late: the responses of what sends them, which depend on these delays in turn.
+//! Delays by which events release jobs late: the responses of what sends them, which depend on
+//! these delays in turn.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -19,7 +20,7 @@ const MOST_PERIODS: u64 = 1_000;
 
 /// A set whose delays are known.
 pub(super) struct Settled<'s> {
-    /// With the delays of all that events release.
+    /// Set with the delays of all that events release.
     pub(super) set: Cow<'s, TaskSet>,
     /// Tasks that are not touched by a delay without a bound.
     pub(super) known: Vec<bool>,
@@ -107,7 +108,8 @@ impl Settled<'_> {
     }
 }
 
-/// When a job is done at the latest, from the moment at which time or the first of its causes would have released it.
+/// Returns when a job is done at the latest, from the moment at which time or the first of its
+/// causes would have released it.
 fn by(set: &TaskSet, chains: &Chains, verdict: &Verdict) -> Option<Nanos> {
     let task = &set.tasks[verdict.task];
     let response = match verdict.outcome {

@@ -8,7 +8,7 @@ use super::wait::{Steps, settle};
 use crate::task::{Task, overloads};
 use crate::time::Nanos;
 
-/// What the test found.
+/// Result of the test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// All deadlines are met.
@@ -17,12 +17,12 @@ pub enum Outcome {
     Short {
         /// Nanoseconds after the critical instant.
         at: Nanos,
-        /// What is too much.
+        /// Demand that is too much.
         by: Nanos,
     },
     /// The tasks need more than the processor.
     Overload,
-    /// It would take too long to find out.
+    /// The test would take too long.
     Unknown,
 }
 
@@ -41,17 +41,18 @@ pub fn test(tasks: &[&Task]) -> Outcome {
 /// due by d, and of a later job what does not fit between d and its own deadline. Since the last moment without urgent work,
 /// some was always waiting. The least laxity is that of a job with urgent work, as its latest moment to begin lies before d.
 /// So what runs is urgent, but for the end of a step in which a job with a later deadline runs out of urgent work; it is not
-/// chosen again before d. Each other task has at most the jobs with deadlines less than its execution time after d that can
-/// do so, and each of them takes less than a step, and less than its execution time.
+/// chosen again before d. Only jobs with deadlines less than their execution time after d can do so, those of the late task
+/// included where events or jitter bring them so close, and each of them takes less than a step, and less than its execution
+/// time.
 pub fn lost_by_steps(tasks: &[&Task], step: Nanos) -> Nanos {
-    let lost = tasks.iter().map(|task| {
+    let (mut sum, mut least) = (0, u128::MAX);
+    for task in tasks {
         let jobs = u128::from(task_jobs(task, task.wcet));
-        jobs * u128::from(task.wcet.min(step.saturating_sub(1)))
-    });
-    // The task that is late loses nothing to itself.
-    let (sum, least) = lost.fold((0, u128::MAX), |(sum, least), one| {
-        (sum + one, least.min(one))
-    });
+        let one = u128::from(task.wcet.min(step.saturating_sub(1)));
+        sum += jobs * one;
+        // The job that is late loses nothing to itself.
+        least = least.min(one);
+    }
     u64::try_from(sum - least.min(sum)).unwrap_or(Nanos::MAX)
 }
 
@@ -113,7 +114,8 @@ pub(super) fn test_with(tasks: &[&Task], left_over: Nanos) -> Outcome {
     Outcome::Unknown
 }
 
-/// When the first job is due after the critical instant, at which it is released as late as it may.
+/// Returns when the first job is due after the critical instant, at which it is released as late as
+/// it may.
 fn due(task: &Task) -> Nanos {
     task.deadline.saturating_sub(task.jitter)
 }

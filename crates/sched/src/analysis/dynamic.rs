@@ -24,26 +24,26 @@ fn key(task: &Task) -> i128 {
     }
 }
 
-/// What all tasks of one level see, by place.
+/// Tasks that all tasks of a level see, by place.
 pub(super) struct Level {
-    /// Of more urgent levels.
+    /// Tasks of more urgent levels.
     above: Vec<usize>,
-    /// Of those, the ones that may interrupt.
+    /// Tasks among them that may interrupt.
     interrupting: Vec<usize>,
-    /// Of this level.
+    /// Tasks of this level.
     peers: Vec<usize>,
     /// The longest of less urgent levels that cannot be interrupted.
     below: Option<usize>,
-    /// What that and shared resources take before the first job.
+    /// Time that that task and shared resources take before the first job.
     blocking: Nanos,
     busy: Busy,
 }
 
-/// How long the level and all above it are busy at most.
+/// Longest time for which the level and all above it are busy.
 #[derive(Clone, Copy)]
 enum Busy {
     For(Nanos),
-    /// They need more than the processor.
+    /// The tasks need more than the processor.
     Always,
     Unknown,
 }
@@ -213,7 +213,7 @@ fn before(peer: &Task, own: &Task, arrival: i128) -> u64 {
     }
 }
 
-/// When the job with this arrival is done, who blocked it, and for how long.
+/// Returns when the job with this arrival is done, which task blocked it, and for how long.
 fn run(
     set: &TaskSet,
     at: usize,

@@ -13,15 +13,23 @@ use crate::time::Nanos;
 const MOST_JOBS: u64 = 100_000;
 
 /// The others as one task sees them.
-struct Around<'a> {
+pub(super) struct Around<'a> {
     own: &'a Task,
     /// Go first, by place.
-    above: Vec<usize>,
-    /// Of those, the ones that may interrupt.
+    pub(super) above: Vec<usize>,
+    /// Tasks among them that may interrupt.
     interrupting: Vec<usize>,
-    /// What may have begun just before and cannot be interrupted.
-    blocking: Nanos,
-    blocker: Option<usize>,
+    /// Time of what may have begun just before and cannot be interrupted.
+    pub(super) blocking: Nanos,
+    pub(super) blocker: Option<usize>,
+}
+
+impl Around<'_> {
+    /// Reports whether what cannot be interrupted may push work into the next job; else a busy period ends with the first job
+    /// that is done before the next arrives.
+    pub(super) fn is_pushed(&self) -> bool {
+        self.interrupting.len() < self.above.len() || self.blocker.is_some()
+    }
 }
 
 /// Reports whether `one` may go before `other` when both wait. Requests of one operation go as they come.
@@ -29,7 +37,7 @@ pub(super) fn goes_first(one: &Task, other: &Task) -> bool {
     (one.level, one.order) < (other.level, other.order) || one.shares_thread(other)
 }
 
-fn around(set: &TaskSet, at: usize) -> Around<'_> {
+pub(super) fn around(set: &TaskSet, at: usize) -> Around<'_> {
     let own = &set.tasks[at];
     let mut found = Around {
         own,
@@ -76,11 +84,7 @@ pub(super) fn response(set: &TaskSet, at: usize, load: &[Utilization]) -> Bound 
     }
     let Around { own, blocking, .. } = around;
     let tasks = &set.tasks;
-    // With full preemption a busy period ends with the first job that is done before the next arrives; else what cannot be
-    // interrupted may push work into the next job.
-    let whole_busy_period =
-        around.interrupting.len() < around.above.len() || around.blocker.is_some();
-    let busy = match whole_busy_period {
+    let busy = match around.is_pushed() {
         true => {
             let start = members().fold(blocking, |sum, task| sum.saturating_add(task.wcet));
             match settle(&steps, start, |busy| {
@@ -122,7 +126,7 @@ pub(super) fn response(set: &TaskSet, at: usize, load: &[Utilization]) -> Bound 
         let Some(done) = done else {
             return Bound::Unknown;
         };
-        let released = u128::from(job) * u128::from(own.period);
+        let released = own.earliest(job);
         // Events release no job before the busy period, whatever its number.
         let response = match u128::from(own.late()).checked_sub(released) {
             Some(early) => u128::from(done) + early.min(own.jitter.into()),
@@ -146,7 +150,7 @@ pub(super) fn response(set: &TaskSet, at: usize, load: &[Utilization]) -> Bound 
                 waits: interference(waits.chain(own_earlier(at, own, job))),
             };
         }
-        let next = released + u128::from(own.period);
+        let next = own.earliest(job + 1);
         let next = next.saturating_sub(u128::from(own.late()));
         let over = match busy {
             Some(busy) => next >= u128::from(busy),
@@ -161,12 +165,12 @@ pub(super) fn response(set: &TaskSet, at: usize, load: &[Utilization]) -> Bound 
 
 /// Jobs of a task that arrive before `time` when one arrives at 0 as late as it may.
 pub(super) fn task_jobs(task: &Task, time: Nanos) -> u64 {
-    time.saturating_add(task.late()).div_ceil(task.period)
+    task.released_within(time)
 }
 
-/// The same with those that arrive at `time`.
+/// Returns the number of jobs that arrive up to and at `time`.
 pub(super) fn arrived(task: &Task, time: Nanos) -> u64 {
-    time.saturating_add(task.late()) / task.period + 1
+    task.released_by(time)
 }
 
 fn own_earlier(at: usize, own: &Task, job: u64) -> Option<Wait> {

@@ -1,8 +1,8 @@
-//! The generalised feasibility test of paper 3 (B.3), the same for all strategies (A12.22).
+//! The generalised feasibility test of paper 3 (B.3), the same for all strategies.
 //!
 //! Within the time from its arrival to its deadline, an operation must find room for all deadlines of its own priority, for
 //! all arrivals of higher priority, and for the longest operation of its own priority that may have begun just before.
-//! It charges a whole period of interference, so it refuses sets that run well (A22.4); and it counts only one operation
+//! It charges a whole period of interference, so it refuses sets that run well; and it counts only one operation
 //! with a later deadline, so that it accepts some sets that do not, where a queue is ordered by laxity or statically.
 //! [`analyse`](super::analyse) does neither.
 
@@ -32,17 +32,17 @@ pub fn deadlines(current: Nanos, same: Nanos) -> u64 {
 /// the last one what fits.
 ///
 /// Paper 3 gives this with ceilings first, which makes the last part negative, and with floors in its invariant, which is
-/// right (A22.3).
+/// right.
 pub fn higher_demand(window: Nanos, period: Nanos, wcet: Nanos) -> u128 {
     let whole = window / period;
     let rest = window - whole * period;
     u128::from(whole) * u128::from(wcet) + u128::from(rest.min(wcet))
 }
 
-/// What the test found for one task.
+/// Result of the test for a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Demand {
-    /// What has to run before its deadline.
+    /// Time that has to run before its deadline.
     pub needed: u128,
     /// The time there is for it.
     pub window: Nanos,
@@ -61,8 +61,10 @@ impl Demand {
 pub fn demand(set: &TaskSet, current: usize) -> Demand {
     let task = &set.tasks[current];
     let window = task.deadline;
+    // All of a burst at once.
+    let work = |task: &Task| task.wcet.saturating_mul(task.per_period());
     let mut demand = Demand {
-        needed: u128::from(task.wcet) + u128::from(task.blocking),
+        needed: u128::from(work(task)) + u128::from(task.blocking),
         window,
         delay: 0,
     };
@@ -70,17 +72,17 @@ pub fn demand(set: &TaskSet, current: usize) -> Demand {
         if place == current {
             // Of itself, deadlines within its own window beyond the current one: none unless it is longer than a period.
             let further = (window / task.period).saturating_sub(1);
-            demand.needed += u128::from(further) * u128::from(task.wcet);
+            demand.needed += u128::from(further) * u128::from(work(task));
         } else if rank(set, other) < rank(set, task) {
             let window = window.saturating_add(other.jitter);
-            demand.needed += higher_demand(window, other.period, other.wcet);
+            demand.needed += higher_demand(window, other.period, work(other));
         } else if rank(set, other) == rank(set, task) {
             let window = window.saturating_add(other.jitter);
             let many = match window.checked_sub(other.deadline) {
                 Some(after) => after / other.period + 1,
                 None => 0,
             };
-            demand.needed += u128::from(many) * u128::from(other.wcet);
+            demand.needed += u128::from(many) * u128::from(work(other));
             if many == 0 && set.model != DispatchModel::Urgency {
                 demand.delay = demand.delay.max(other.wcet);
             }
@@ -90,7 +92,8 @@ pub fn demand(set: &TaskSet, current: usize) -> Demand {
     demand
 }
 
-/// What the test takes for the priority: the dispatching priority, or the static one where urgency decides.
+/// Returns the priority that the test uses: the dispatching priority, or the static one where
+/// urgency decides.
 fn rank(set: &TaskSet, task: &Task) -> u32 {
     match set.model {
         DispatchModel::Urgency => task.level,

@@ -5,19 +5,36 @@
 //! All responses are computed again and again until none changes. A link is a resource whose jobs are messages, which
 //! nothing interrupts.
 //!
+//! All is analysed twice. Tindell and Clark let any steps of a resource come together. The steps of one flow do not: each has an
+//! offset from the release of the flow, which is when it begins at best, and jitter, which is by how much it may begin later
+//! (dynamic offsets; Palencia and González Harbour, "Schedulability Analysis for Tasks with Static and Dynamic Offsets", RTSS
+//! 1998, with the upper bound of interference). In each round a step has the shorter one of both responses, so that the second
+//! analysis never finds more than the first; it is the one that is reported, unless its rounds come to no end.
+//!
+//! Where best-case times are declared, a step is known not to begin before those before it can be done at best, so that only
+//! the difference makes jitter. Bursts are of tasks that are no steps.
+//!
+//! A step after the first has no release of its own: a declared offset would tie it to a start that its flow does not know,
+//! and is refused ([`Wrong::Offset`]). Its declared jitter is added to that of the steps before it. The first step may have
+//! both, and the flow counts from its nominal release.
+//!
 //! Where a step has no bound, nothing is known of when the next one begins, nor of whatever shares a resource with that.
 
+use std::collections::HashMap;
+
+use super::offsets::{self, Group, Phase};
 use super::verdict::{Method, Outcome};
-use super::{Verdict, analyse};
+use super::{Verdict, analyse_with, best};
 use crate::task::TaskSet;
 use crate::time::Nanos;
 
 /// A processor or a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resource {
-    /// What reports call it.
+    /// Name in reports.
     pub name: String,
-    /// What runs on it, or what it carries: a link's tasks are messages, with the time they take on it.
+    /// Tasks that run on the resource, or messages that it carries: a link's tasks are messages,
+    /// with the time they take on it.
     pub set: TaskSet,
 }
 
@@ -33,34 +50,41 @@ pub struct Step {
 /// Steps that follow one another, each begun by the end of the one before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flow {
-    /// What reports call it.
+    /// Name in reports.
     pub name: String,
-    /// In order; all with the same period.
+    /// Steps in order; all with the same period.
     pub steps: Vec<Step>,
-    /// From the release of the first step to the end of the last.
+    /// Longest time from the release of the first step to the end of the last.
     pub deadline: Nanos,
 }
 
-/// What was found for one flow.
+/// Verdict on a flow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EndToEnd {
-    /// From the nominal release of the first step to the end of each step at worst; `None` from the first one on that has no
-    /// bound.
+    /// Time from the nominal release of the first step to the end of each step at worst; `None`
+    /// from the first one on that has no bound.
     pub by: Vec<Option<Nanos>>,
-    /// Of the whole flow.
+    /// Time from the nominal release of the first step to the end of each step at best; 0 where no
+    /// best-case times are declared.
+    pub best: Vec<Nanos>,
+    /// Response of the whole flow: the tighter of the two that follow.
     pub response: Option<Nanos>,
+    /// Response of the whole flow, if any steps may come together.
+    pub holistic: Option<Nanos>,
+    /// Response of the whole flow, if steps of one flow keep their distances.
+    pub offsets: Option<Nanos>,
     /// Whether the deadline is met for sure.
     pub meets: bool,
 }
 
-/// What was found for all.
+/// Result of the holistic analysis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Holistic {
-    /// As they were given, with the jitter that steps have from those before them.
+    /// Resources as they were given, with the jitter that steps have from those before them.
     pub resources: Vec<Resource>,
-    /// By resource and task; responses are from the nominal release of the flow.
+    /// Verdicts by resource and task; responses are from the nominal release of the flow.
     pub verdicts: Vec<Vec<Verdict>>,
-    /// By flow.
+    /// Verdicts by flow.
     pub flows: Vec<EndToEnd>,
     /// Rounds until nothing changed any more.
     pub rounds: u32,
@@ -82,6 +106,12 @@ pub enum Wrong {
     Periods(String),
     /// A step is in two flows, or twice in one.
     Twice(String),
+    /// A step comes in bursts.
+    Burst(String),
+    /// A step after the first has an offset.
+    Offset(String),
+    /// Events of its resource, or a server, release or delay a step.
+    Events(String),
 }
 
 impl std::fmt::Display for Wrong {
@@ -89,7 +119,16 @@ impl std::fmt::Display for Wrong {
         match self {
             Wrong::NoStep(flow) => write!(f, "{flow} names a step that is not there"),
             Wrong::Periods(flow) => write!(f, "the steps of {flow} have different periods"),
+            Wrong::Burst(step) => write!(f, "{step} is a step of a flow and comes in bursts"),
             Wrong::Twice(step) => write!(f, "{step} is a step of more than one flow"),
+            Wrong::Offset(step) => write!(
+                f,
+                "{step} has an offset and is released by the step before it in its flow; only a first step may have one"
+            ),
+            Wrong::Events(step) => write!(
+                f,
+                "{step} is a step of a flow and released by events as well; make their sender a step of the flow"
+            ),
         }
     }
 }
@@ -102,94 +141,234 @@ impl std::fmt::Debug for Wrong {
 
 impl std::error::Error for Wrong {}
 
-/// Analyses flows over resources.
+/// Analyses flows over resources, with and without the distances between the steps of a flow.
+///
+/// Takes O(n^2) for n tasks of a resource, and again for each job in a busy period, each member of a flow at the critical instant, and each round.
 ///
 /// # Errors
 /// What is wrong with the system.
 pub fn analyse_flows(resources: &[Resource], flows: &[Flow]) -> Result<Holistic, Wrong> {
     check(resources, flows)?;
-    let mut resources: Vec<Resource> = resources.to_vec();
-    for rounds in 1.. {
-        // The response of a step counts from the release of its flow.
-        let verdicts: Vec<Vec<Verdict>> = resources
-            .iter()
-            .map(|resource| analyse(&resource.set).verdicts)
-            .collect();
-        let mut changed = false;
-        for pair in flows.iter().flat_map(|flow| flow.steps.windows(2)) {
-            let before = &resources[pair[0].resource].set.tasks[pair[0].task];
-            let most = before.period.saturating_mul(MOST_PERIODS);
-            let jitter = verdicts[pair[0].resource][pair[0].task].response;
-            if let Some(jitter) = jitter.filter(|&jitter| jitter <= most) {
-                let task = &mut resources[pair[1].resource].set.tasks[pair[1].task];
-                changed |= task.jitter < jitter;
-                // Responses never fall from round to round.
-                task.jitter = task.jitter.max(jitter);
-            }
-        }
-        if !changed || rounds == MOST_ROUNDS {
-            let known = match changed {
-                true => vec![false; resources.len()],
-                false => known(&resources, &verdicts, flows),
-            };
-            return Ok(report(resources, verdicts, flows, rounds, &known));
-        }
+    let system = System {
+        said: resources,
+        flows,
+        early: Early::of(resources, flows),
+    };
+    let apart = system.settle(None);
+    let phased = system.settle(Some(&system.phases()));
+    let response = |settled: &Settled| -> Vec<Option<Nanos>> {
+        let last = |flow: &Flow| system.done(settled, *flow.steps.last()?);
+        flows.iter().map(last).collect()
+    };
+    let (holistic, offsets) = (response(&apart), response(&phased));
+    // Offsets only ever help, unless their rounds come to no end.
+    let lost = apart
+        .known
+        .iter()
+        .zip(&phased.known)
+        .any(|(apart, phased)| *apart && !phased);
+    let mut found = system.report(if lost { apart } else { phased });
+    for (flow, (holistic, offsets)) in found
+        .flows
+        .iter_mut()
+        .zip(holistic.into_iter().zip(offsets))
+    {
+        (flow.holistic, flow.offsets) = (holistic, offsets);
     }
-    unreachable!("rounds end")
+    Ok(found)
 }
 
-/// Whether it is known when the jobs of each resource begin.
-fn known(resources: &[Resource], verdicts: &[Vec<Verdict>], flows: &[Flow]) -> Vec<bool> {
-    let mut known = vec![true; resources.len()];
-    let mut changed = true;
-    while changed {
-        changed = false;
-        for pair in flows.iter().flat_map(|flow| flow.steps.windows(2)) {
-            let (before, after) = (pair[0], pair[1]);
-            let response = verdicts[before.resource][before.task].response;
-            let jitter = resources[after.resource].set.tasks[after.task].jitter;
-            let bounded = response.is_some_and(|response| response <= jitter);
-            if known[after.resource] && !(known[before.resource] && bounded) {
-                known[after.resource] = false;
-                changed = true;
-            }
-        }
-    }
-    known
+/// System that is analysed.
+struct System<'a> {
+    /// Resources as they were given.
+    said: &'a [Resource],
+    flows: &'a [Flow],
+    early: Early,
 }
 
-fn report(
+/// Jitters that bring about no others.
+struct Settled {
+    /// Resources with the jitter that steps have from those before them.
     resources: Vec<Resource>,
-    mut verdicts: Vec<Vec<Verdict>>,
-    flows: &[Flow],
+    verdicts: Vec<Vec<Verdict>>,
+    /// Whether it is known when the jobs of each resource begin.
+    known: Vec<bool>,
     rounds: u32,
-    known: &[bool],
-) -> Holistic {
-    for (verdicts, known) in verdicts.iter_mut().zip(known) {
-        for verdict in verdicts.iter_mut().filter(|_| !known) {
-            *verdict = Verdict::without(verdict.task, Outcome::Unproven, verdict.method);
+}
+
+impl System<'_> {
+    /// Steps of one flow have offsets from its release: the moments at which they begin at best. Jitter is what they are later.
+    fn phases(&self) -> Vec<Vec<Option<Phase>>> {
+        let sets = self.said.iter().map(|resource| &resource.set);
+        let mut phases: Vec<Vec<Option<Phase>>> = sets.map(offsets::declared).collect();
+        for (place, flow) in self.flows.iter().enumerate() {
+            for &step in &flow.steps {
+                phases[step.resource][step.task] = Some(Phase {
+                    group: Group::Flow(place),
+                    offset: self.early.begin(step),
+                });
+            }
         }
+        phases
     }
-    let mut found = Vec::new();
-    for flow in flows {
-        let mut by = Vec::new();
-        for step in &flow.steps {
+
+    /// Analyses resources until no jitter changes any more.
+    fn settle(&self, phases: Option<&[Vec<Option<Phase>>]>) -> Settled {
+        let mut resources = self.said.to_vec();
+        for rounds in 1.. {
+            // The response of a step counts from the moment at which it begins at best.
+            let verdicts: Vec<Vec<Verdict>> = resources
+                .iter()
+                .enumerate()
+                .map(|(at, resource)| {
+                    analyse_with(&resource.set, phases.map(|phases| &*phases[at])).verdicts
+                })
+                .collect();
+            let mut changed = false;
+            for pair in self.pairs() {
+                let before = &resources[pair[0].resource].set.tasks[pair[0].task];
+                let most = before.period.saturating_mul(MOST_PERIODS);
+                let jitter = self.jitter(&verdicts, pair);
+                if let Some(jitter) = jitter.filter(|&jitter| jitter <= most) {
+                    let task = &mut resources[pair[1].resource].set.tasks[pair[1].task];
+                    changed |= task.jitter < jitter;
+                    // Responses never fall from round to round.
+                    task.jitter = task.jitter.max(jitter);
+                }
+            }
+            if !changed || rounds == MOST_ROUNDS {
+                let known = match changed {
+                    true => vec![false; resources.len()],
+                    false => self.known(&resources, &verdicts),
+                };
+                return Settled {
+                    resources,
+                    verdicts,
+                    known,
+                    rounds,
+                };
+            }
+        }
+        unreachable!("rounds end")
+    }
+
+    fn pairs(&self) -> impl Iterator<Item = &[Step]> {
+        self.flows.iter().flat_map(|flow| flow.steps.windows(2))
+    }
+
+    /// Returns by how much the second of two steps is released late, after what the first was found
+    /// to take.
+    fn jitter(&self, verdicts: &[Vec<Verdict>], pair: &[Step]) -> Option<Nanos> {
+        let own = self.said[pair[1].resource].set.tasks[pair[1].task].jitter;
+        let response = verdicts[pair[0].resource][pair[0].task].response?;
+        let done = response.saturating_add(self.early.begin(pair[0]));
+        let late = done.saturating_sub(self.early.begin(pair[1]));
+        Some(late.saturating_add(own))
+    }
+
+    /// Whether it is known when the jobs of each resource begin.
+    fn known(&self, resources: &[Resource], verdicts: &[Vec<Verdict>]) -> Vec<bool> {
+        let mut known = vec![true; resources.len()];
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for pair in self.pairs() {
+                let (before, after) = (pair[0], pair[1]);
+                let counted = resources[after.resource].set.tasks[after.task].jitter;
+                let jitter = self.jitter(verdicts, pair);
+                let bounded = jitter.is_some_and(|jitter| jitter <= counted);
+                if known[after.resource] && !(known[before.resource] && bounded) {
+                    known[after.resource] = false;
+                    changed = true;
+                }
+            }
+        }
+        known
+    }
+
+    /// Returns the time from the nominal release of its flow to the end of a step.
+    fn done(&self, settled: &Settled, step: Step) -> Option<Nanos> {
+        let response = settled.verdicts[step.resource][step.task].response;
+        let response = response.filter(|_| settled.known[step.resource])?;
+        Some(response.saturating_add(self.early.begin(step)))
+    }
+
+    fn report(&self, settled: Settled) -> Holistic {
+        let mut found = Vec::new();
+        for flow in self.flows {
+            let by: Vec<Option<Nanos>> = flow
+                .steps
+                .iter()
+                .map(|step| self.done(&settled, *step))
+                .collect();
+            let response = by.last().copied().flatten();
+            found.push(EndToEnd {
+                by,
+                best: flow
+                    .steps
+                    .iter()
+                    .map(|step| self.early.end(*step))
+                    .collect(),
+                response,
+                holistic: None,
+                offsets: None,
+                meets: response.is_some_and(|response| response <= flow.deadline),
+            });
+        }
+        let Settled {
+            resources,
+            mut verdicts,
+            known,
+            rounds,
+        } = settled;
+        for (verdicts, known) in verdicts.iter_mut().zip(known) {
+            for verdict in verdicts.iter_mut().filter(|_| !known) {
+                *verdict = Verdict::without(verdict.task, Outcome::Unproven, verdict.method);
+            }
+        }
+        let ends = self.flows.iter().zip(&found);
+        for (step, by) in ends.flat_map(|(flow, end)| flow.steps.iter().zip(&end.by)) {
             let verdict = &mut verdicts[step.resource][step.task];
             verdict.method = Method::Holistic;
-            by.push(verdict.response);
+            verdict.response = *by;
+            let deadline = resources[step.resource].set.tasks[step.task].deadline;
+            if by.is_some_and(|by| by > deadline) && verdict.outcome == Outcome::Meets {
+                verdict.outcome = Outcome::Unproven;
+            }
         }
-        let response = by.last().copied().flatten();
-        found.push(EndToEnd {
-            by,
-            response,
-            meets: response.is_some_and(|response| response <= flow.deadline),
-        });
+        Holistic {
+            resources,
+            verdicts,
+            flows: found,
+            rounds,
+        }
     }
-    Holistic {
-        resources,
-        verdicts,
-        flows: found,
-        rounds,
+}
+
+/// Times at which steps may begin and end at best, from the nominal release of their flow on.
+struct Early(HashMap<Step, (Nanos, Nanos)>);
+
+impl Early {
+    fn of(resources: &[Resource], flows: &[Flow]) -> Early {
+        let mut early = HashMap::new();
+        for flow in flows {
+            let mut begin: Nanos = 0;
+            for &step in &flow.steps {
+                let alone = best::alone(&resources[step.resource].set.tasks[step.task]);
+                let end = begin.saturating_add(alone);
+                early.insert(step, (begin, end));
+                begin = end;
+            }
+        }
+        Early(early)
+    }
+
+    fn begin(&self, step: Step) -> Nanos {
+        self.0.get(&step).map_or(0, |(begin, _)| *begin)
+    }
+
+    fn end(&self, step: Step) -> Nanos {
+        self.0.get(&step).map_or(0, |(_, end)| *end)
     }
 }
 
@@ -197,12 +376,21 @@ fn check(resources: &[Resource], flows: &[Flow]) -> Result<(), Wrong> {
     let mut seen = std::collections::HashSet::new();
     for flow in flows {
         let mut period = None;
-        for step in &flow.steps {
+        for (at, step) in flow.steps.iter().enumerate() {
             let resource = resources.get(step.resource);
             let task = resource.and_then(|resource| resource.set.tasks.get(step.task));
             let task = task.ok_or_else(|| Wrong::NoStep(flow.name.clone()))?;
             if *period.get_or_insert(task.period) != task.period {
                 return Err(Wrong::Periods(flow.name.clone()));
+            }
+            if task.burst.is_some() {
+                return Err(Wrong::Burst(task.name.clone()));
+            }
+            if at > 0 && task.offset.is_some() {
+                return Err(Wrong::Offset(task.name.clone()));
+            }
+            if !task.after.is_empty() || task.delay > 0 {
+                return Err(Wrong::Events(task.name.clone()));
             }
             if !seen.insert(*step) {
                 return Err(Wrong::Twice(task.name.clone()));

@@ -4,17 +4,25 @@
 //! what it waits for. Whatever the strategy and the dispatching model, a verdict of [`Meets`](Outcome::Meets) is a proof:
 //! no simulation of the set misses that deadline, with the overheads of the set.
 
+pub mod best;
 pub mod bounds;
+mod bursts;
 mod chain;
+pub mod chance;
 mod delays;
 pub mod demand;
 mod dynamic;
 mod fixed;
 pub mod generalised;
+pub mod global;
 pub mod holistic;
+pub mod mixed;
 mod offsets;
 pub mod partition;
+pub mod priorities;
+pub mod resources;
 pub mod sensitivity;
+pub mod servers;
 mod verdict;
 mod wait;
 
@@ -33,13 +41,25 @@ use wait::Bound;
 /// first with full preemption; safe everywhere else. Counts the [overheads](TaskSet::overheads) of the set, and where events
 /// release jobs, the response of what sends them. Takes O(n^2) for n tasks and a little more for each job in a busy period.
 pub fn analyse(set: &TaskSet) -> Report {
+    analyse_with(set, None)
+}
+
+/// Analyses like [`analyse`], with these phases of tasks to each other where they make a response
+/// shorter.
+fn analyse_with(set: &TaskSet, phases: Option<&[Option<offsets::Phase>]>) -> Report {
     let charged = set.overheads.charge(set);
     let delayed = delays::settle(&charged);
     let (mut verdicts, load) = verdicts(&delayed.set);
+    if let Some(phases) = phases {
+        for verdict in &mut verdicts {
+            shorten(&delayed.set, verdict, phases, &load);
+        }
+    }
     let chains = delayed.ends(&verdicts);
     let unchained = delayed.unchained();
     for (verdict, known) in verdicts.iter_mut().zip(&delayed.known) {
-        if !known && verdict.outcome == Outcome::Meets {
+        // What was found of it counts too few jobs of others: neither a proof nor a bound.
+        if !known && (verdict.outcome == Outcome::Meets || verdict.response.is_some()) {
             *verdict = Verdict::without(verdict.task, Outcome::Unproven, verdict.method);
         }
     }
@@ -58,6 +78,9 @@ pub fn analyse_one(set: &TaskSet, at: usize) -> Verdict {
         return analyse(set).verdicts.swap_remove(at);
     }
     let set = &*set.overheads.charge(set);
+    if let Some(streams) = bursts::Streams::of(set) {
+        return streams.verdicts().swap_remove(at);
+    }
     let load: Vec<Utilization> = set.tasks.iter().map(Utilization::of_one).collect();
     let mut verdicts = vec![judge(set, at, &load, &mut Levels::new())];
     if verdicts[0].outcome == Outcome::Unproven {
@@ -69,6 +92,9 @@ pub fn analyse_one(set: &TaskSet, at: usize) -> Verdict {
 /// Verdicts of all tasks, whose costs are charged and whose delays are known, and the utilisation of each.
 fn verdicts(set: &TaskSet) -> (Vec<Verdict>, Vec<Utilization>) {
     let load: Vec<Utilization> = set.tasks.iter().map(Utilization::of_one).collect();
+    if let Some(streams) = bursts::Streams::of(set) {
+        return (streams.verdicts(), load);
+    }
     let mut levels = Levels::new();
     let tasks = 0..set.tasks.len();
     let mut verdicts: Vec<Verdict> = tasks.map(|at| judge(set, at, &load, &mut levels)).collect();
@@ -76,7 +102,7 @@ fn verdicts(set: &TaskSet) -> (Vec<Verdict>, Vec<Utilization>) {
     (verdicts, load)
 }
 
-/// What tasks of one level have in common, as far as it was needed.
+/// Common part of the tasks of a level, as far as it was needed.
 type Levels = BTreeMap<u32, dynamic::Level>;
 
 fn judge(set: &TaskSet, at: usize, load: &[Utilization], levels: &mut Levels) -> Verdict {
@@ -126,6 +152,52 @@ fn fixed_priority(set: &TaskSet, at: usize, load: &[Utilization]) -> (Bound, Met
         return (bound, Method::Offsets);
     }
     (fixed::response(set, at, load), Method::ResponseTime)
+}
+
+/// Periods by which a task may be late for phases to be looked at.
+const MOST_PERIODS_LATE: u64 = 32;
+
+/// Takes the response that phases make, if it is shorter.
+fn shorten(
+    set: &TaskSet,
+    verdict: &mut Verdict,
+    phases: &[Option<offsets::Phase>],
+    load: &[Utilization],
+) {
+    // Later than that, a busy period has many jobs, and the plain analysis is good enough to find that deadlines are missed.
+    let own = &set.tasks[verdict.task];
+    if own.jitter > own.period.saturating_mul(MOST_PERIODS_LATE) {
+        return;
+    }
+    let found = offsets::bound(set, verdict.task, phases, load);
+    let Some(Bound::At {
+        response,
+        blocking,
+        blocker,
+        waits,
+    }) = found
+    else {
+        return;
+    };
+    // A response that was not needed is within the deadline.
+    let plain = match (verdict.outcome, verdict.response) {
+        (Outcome::Meets, None) => Some(set.tasks[verdict.task].deadline),
+        (_, response) => response,
+    };
+    if plain.is_none_or(|plain| response < plain) {
+        *verdict = Verdict {
+            task: verdict.task,
+            outcome: match response <= set.tasks[verdict.task].deadline {
+                true => Outcome::Meets,
+                false => Outcome::Unproven,
+            },
+            method: Method::Offsets,
+            response: Some(response),
+            blocking,
+            blocker,
+            waits,
+        };
+    }
 }
 
 /// Whether nothing but its own level competes with a task.

@@ -1,10 +1,10 @@
-//! Which processor runs what: tasks are assigned once and never move.
+//! Partitioning of tasks among processors: tasks are assigned once and never move.
 
 use super::{Report, analyse};
 use crate::task::{TaskSet, Utilization};
 use crate::time::Nanos;
 
-/// Where a task goes among the processors on which it fits.
+/// Choice among the processors on which a task fits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Fit {
     /// The first.
@@ -16,10 +16,39 @@ pub enum Fit {
     Worst,
 }
 
+impl Fit {
+    /// All of them.
+    pub const ALL: [Fit; 3] = [Fit::First, Fit::Best, Fit::Worst];
+
+    /// Returns its name, as options have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Fit::First => "first",
+            Fit::Best => "best",
+            Fit::Worst => "worst",
+        }
+    }
+}
+
+impl std::fmt::Display for Fit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}-fit decreasing", self.name())
+    }
+}
+
+impl std::str::FromStr for Fit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Fit, String> {
+        let found = Fit::ALL.into_iter().find(|fit| fit.name() == text);
+        found.ok_or_else(|| format!("no fit is called {text:?}; there are first, best and worst"))
+    }
+}
+
 /// A task that fits nowhere.
 #[derive(Clone, PartialEq, Eq)]
 pub struct NoRoom {
-    /// Its place in the set.
+    /// Place of the task in the set.
     pub task: usize,
     /// Tasks that were assigned before it, by processor.
     pub assigned: Vec<Vec<usize>>,
@@ -49,7 +78,7 @@ impl std::error::Error for NoRoom {}
 pub struct Partition {
     /// Places in the set of what each processor runs.
     pub processors: Vec<Vec<usize>>,
-    /// What the analysis says of each.
+    /// Report of the analysis on each processor.
     pub reports: Vec<Report>,
 }
 
@@ -90,7 +119,8 @@ pub fn partition(set: &TaskSet, processors: usize, fit: Fit) -> Result<Partition
     })
 }
 
-/// When each task is done at the latest, if it and all that sends it events meet their deadlines.
+/// Returns when each task is done at the latest, if it and all that sends it events meet their
+/// deadlines.
 fn by_deadlines(set: &TaskSet, causes: &[Vec<usize>]) -> Vec<Nanos> {
     let mut by = vec![0; set.tasks.len()];
     if causes.iter().all(Vec::is_empty) {

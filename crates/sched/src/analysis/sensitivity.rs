@@ -1,4 +1,4 @@
-//! How much more would fit: the largest execution time of each task with which the set still holds.
+//! Sensitivity: the largest execution time of each task with which the set still holds.
 
 use super::analyse;
 use crate::task::TaskSet;
@@ -24,7 +24,55 @@ pub fn longest(set: &TaskSet, at: usize) -> Option<Nanos> {
     })
 }
 
-/// By how much all execution times may grow together, in thousandths of what they are: 1,250 means a quarter more.
+/// The shortest period of the task at `at` with which every deadline that is met now is still met for sure. A deadline at or
+/// beyond the period moves with it; a shorter one stays.
+///
+/// `None` if not every deadline is met now, or if events release the task, whose period is that of its senders. Found by
+/// bisection to the nanosecond: up to 60 analyses of the set. Where a test is not exact, a shorter period than the one found
+/// might pass it, too.
+///
+/// ```
+/// use oxorb_sched::analysis::sensitivity::shortest_period;
+/// use oxorb_sched::{Task, TaskSet};
+///
+/// let set = TaskSet::fixed_priority([Task::periodic("a", 1, 4), Task::periodic("b", 2, 8)]);
+/// // Every 2, a takes half of the processor: b is done after 4.
+/// assert_eq!(shortest_period(&set, 0), Some(2));
+/// ```
+pub fn shortest_period(set: &TaskSet, at: usize) -> Option<Nanos> {
+    let task = &set.tasks[at];
+    if !task.after.is_empty() || task.offset.is_some() {
+        return None;
+    }
+    let mut tried = set.clone();
+    let mut passes = |period: Nanos| {
+        let shrunk = &mut tried.tasks[at];
+        shrunk.period = period;
+        let fits = shrunk
+            .burst
+            .is_none_or(|burst| burst.problem(period).is_none());
+        if task.deadline >= task.period {
+            let beyond = u128::from(task.deadline) * u128::from(period) / u128::from(task.period);
+            shrunk.deadline = u64::try_from(beyond).unwrap_or(Nanos::MAX).max(1);
+        }
+        fits && analyse(&tried).is_feasible()
+    };
+    if !passes(task.period) {
+        return None;
+    }
+    let (mut good, mut bad) = (task.period, 0);
+    while good - bad > 1 {
+        let middle = bad + (good - bad) / 2;
+        match passes(middle) {
+            true => good = middle,
+            false => bad = middle,
+        }
+    }
+    Some(good)
+}
+
+/// Returns by how much all execution times may grow together, in thousandths of what they are:
+/// 1,250 means a quarter more.
 ///
 /// `None` if not every deadline is met now.
 pub fn scale(set: &TaskSet) -> Option<u64> {

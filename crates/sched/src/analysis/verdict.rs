@@ -1,4 +1,4 @@
-//! What the analysis found, in a form that explains itself.
+//! Verdicts of the analysis, in a form that explains itself.
 
 use std::fmt;
 
@@ -13,13 +13,13 @@ use crate::time::{Nanos, Show};
 pub enum Outcome {
     /// Always.
     Meets,
-    /// Not in the worst case, which can happen.
+    /// The deadline is missed in the worst case, which can happen.
     Misses,
     /// Perhaps: the test that applies here is safe and not exact.
     Unproven,
 }
 
-/// How it was found.
+/// Method of the analysis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
     /// Exact response-time analysis for static priorities.
@@ -28,7 +28,7 @@ pub enum Method {
     Offsets,
     /// Response times in a queue by deadline or laxity.
     Keys,
-    /// Everything of its level and above is done by then.
+    /// Busy period: everything of its level and above is done by then.
     BusyPeriod,
     /// Processor demand of the whole level.
     Demand(demand::Outcome),
@@ -36,22 +36,23 @@ pub enum Method {
     Holistic,
 }
 
-/// What was found for one task.
+/// Verdict on a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
-    /// Its place in the set.
+    /// Place of the task in the set.
     pub task: usize,
     /// Whether it meets its deadline.
     pub outcome: Outcome,
-    /// How that was found.
+    /// Method by which that was found.
     pub method: Method,
-    /// From nominal release to completion at worst; `None` if it has no bound, or was not needed.
+    /// Time from nominal release to completion at worst; `None` if it has no bound, or was not
+    /// needed.
     pub response: Option<Nanos>,
     /// Time that something less urgent takes first.
     pub blocking: Nanos,
     /// The task that does, where it is a queue that cannot be interrupted.
     pub blocker: Option<usize>,
-    /// What goes first, the longest waits first.
+    /// Waits for what goes first, the longest first.
     pub waits: Vec<Wait>,
 }
 
@@ -73,7 +74,8 @@ impl Verdict {
         Explained { verdict: self, set }
     }
 
-    /// What its response consists of: its own time, how late it may be released, and what it waits for.
+    /// Returns the parts of its response: its own time, how late it may be released, and what it
+    /// waits for.
     pub fn reasons<'a>(&'a self, set: &'a TaskSet) -> Reasons<'a> {
         Reasons { verdict: self, set }
     }
@@ -129,7 +131,7 @@ impl fmt::Display for Explained<'_> {
     }
 }
 
-/// What a response consists of, in a form that can be printed.
+/// Parts of a response, in a form that can be printed.
 #[derive(Debug, Clone, Copy)]
 pub struct Reasons<'a> {
     verdict: &'a Verdict,
@@ -163,12 +165,12 @@ impl fmt::Display for Reasons<'_> {
     }
 }
 
-/// What was found for a set.
+/// Report on a set.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
-    /// One for each task, in the order of the set.
+    /// Verdicts, one for each task, in the order of the set.
     pub verdicts: Vec<Verdict>,
-    /// What utilisation alone says.
+    /// Bounds by utilisation alone.
     pub bounds: Bounds,
     /// Utilisation of each task.
     pub load: Vec<Utilization>,
@@ -197,7 +199,7 @@ pub enum NoChain {
     /// Place of a step that is not released by events alone: it has an offset, jitter, or another period than what sends it
     /// events.
     Step(usize),
-    /// Its events come back to it.
+    /// The task's events come back to it.
     Circle,
 }
 
@@ -208,8 +210,9 @@ pub struct End {
     pub steps: Vec<usize>,
     /// Number of tasks at the beginning of `steps` that time releases; from 1.
     pub firsts: usize,
-    /// From the nominal release of the first task to the completion of the last one at worst; `None` without a bound. With
-    /// several first tasks it counts from the last of their releases, and is the maximum over the ways from each of them.
+    /// Time from the nominal release of the first task to the completion of the last one at worst;
+    /// `None` without a bound. With several first tasks it counts from the last of their releases,
+    /// and is the maximum over the ways from each of them.
     pub response: Option<Nanos>,
 }
 
@@ -221,15 +224,15 @@ impl Report {
             .all(|verdict| verdict.outcome == Outcome::Meets)
     }
 
-    /// Whether every deadline of the critical set is met for sure (paper 0, 4.5.5; A11.14).
+    /// Whether every deadline of the critical set is met for sure (paper 0, 4.5.5).
     pub fn protects_critical(&self, set: &TaskSet) -> bool {
         self.verdicts
             .iter()
             .all(|verdict| verdict.outcome == Outcome::Meets || !set.tasks[verdict.task].critical)
     }
 
-    /// The least urgent dispatching priority down to which all deadlines are met for sure: the question of paper 0 (4.5.2,
-    /// A11.6), answered exactly.
+    /// The least urgent dispatching priority down to which all deadlines are met for sure: the question of paper 0 (4.5.2),
+    /// answered exactly.
     pub fn guaranteed_priority(&self, set: &TaskSet) -> Option<u32> {
         let first_lost = self
             .verdicts

@@ -1,4 +1,4 @@
-//! What a job waits for, and how long at worst.
+//! Waits of a job, and how long each is at worst.
 
 use std::cell::Cell;
 
@@ -9,7 +9,8 @@ use crate::time::{LONGEST, Nanos};
 pub(super) struct Steps(Cell<u64>);
 
 impl Steps {
-    /// For a set of so many tasks: four million looks at tasks for each verdict, and 20,000 steps at least.
+    /// Returns the steps for a set of so many tasks: four million looks at tasks for each verdict,
+    /// and 20,000 steps at least.
     pub(super) fn of(tasks: usize) -> Steps {
         let tasks = (tasks as u64).max(1);
         Steps(Cell::new((4_000_000 / tasks).max(20_000)))
@@ -30,9 +31,9 @@ const MOST_WAITS: usize = 8;
 pub struct Wait {
     /// Place of the task in its set.
     pub task: usize,
-    /// How many of its jobs.
+    /// Number of its jobs.
     pub jobs: u64,
-    /// How long they take together.
+    /// Time that they take together.
     pub time: Nanos,
 }
 
@@ -57,7 +58,7 @@ pub(super) enum Bound {
     },
     /// The work ahead of it never ends.
     Unbounded,
-    /// It would take too long to find out.
+    /// The analysis would take too long.
     Unknown,
 }
 

@@ -1,4 +1,4 @@
-//! Who calls whom: dependencies turned into a graph of calls, its cycles and its order (paper 0, 4.5.4).
+//! Graph of calls, made of dependencies: its cycles and its order (paper 0, 4.5.4).
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use crate::repository::{CallKind, Enabled, Repository};
 
 pub(crate) mod threads;
 
-/// One edge, seen from one end.
+/// Edge, seen from one end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Call {
     /// The other end: a place in the order of handles.
@@ -33,11 +33,12 @@ impl fmt::Display for Cycle {
 /// A graph without cycles. Indices are places in the order of handles.
 #[derive(Debug)]
 pub(crate) struct CallGraph {
-    /// What each calls.
+    /// Operations that each calls.
     pub(crate) callees: Vec<Vec<Call>>,
-    /// Who calls each.
+    /// Operations that call each.
     pub(crate) callers: Vec<Vec<Call>>,
-    /// When a depth-first walk from callers to callees was done with each: callees before callers.
+    /// Number at which a depth-first walk from callers to callees was done with each: callees
+    /// before callers.
     pub(crate) finish: Vec<u32>,
     /// All, callers before callees.
     pub(crate) order: Vec<usize>,
@@ -48,7 +49,7 @@ const MOST_CYCLES: usize = 20;
 
 impl CallGraph {
     /// Reads the dependencies that count. A dependency of `h` on `d` means that `h` calls `d` if it is two-way, and that
-    /// `d` calls `h` if it is one-way (A22.14).
+    /// `d` calls `h` if it is one-way.
     pub(crate) fn of(repository: &Repository) -> Result<CallGraph, Vec<Cycle>> {
         let infos = repository.infos();
         let mut graph = CallGraph {

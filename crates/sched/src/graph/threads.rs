@@ -11,10 +11,10 @@ use crate::error::Error;
 use crate::repository::{CallKind, InfoType, Repository};
 use crate::time::{LONGEST, Nanos, Show};
 
-/// How often something happens: so many times in each period.
+/// Rates of something: so many times in each period.
 pub(crate) type Rates = BTreeMap<Nanos, u64>;
 
-/// One stream of dispatches of one operation.
+/// Stream of dispatches of an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Dispatch {
     /// The operation that begins it: a place in the order of handles.
@@ -29,18 +29,18 @@ pub(crate) struct Dispatch {
     pub(crate) count: u64,
     /// The longest that one dispatch takes with all that it calls two-way.
     pub(crate) worst_case: Nanos,
-    /// The same for typical times.
+    /// Typical time of a dispatch.
     pub(crate) typical: Nanos,
 }
 
-/// What the graph says about rates.
+/// Rates that follow from the graph.
 #[derive(Debug)]
 pub(crate) struct Flow {
     /// All dispatches, those of one operation side by side, in the order of handles.
     pub(crate) dispatches: Vec<Dispatch>,
     /// The period of each operation, its own or implied; `None` where nothing says one.
     pub(crate) periods: Vec<Option<Nanos>>,
-    /// What is odd.
+    /// Anomalies of the graph.
     pub(crate) anomalies: Vec<Anomaly>,
 }
 
@@ -306,7 +306,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Of several streams of events, the one that a conjunction waits for.
+/// Returns the slowest of several streams of events, for which a conjunction waits.
 fn slowest(events: &[Rates]) -> Option<&Rates> {
     // Rates are compared in events per 2^60 ns.
     let speed = |rates: &Rates| -> u128 {
@@ -340,7 +340,7 @@ fn too_many(name: &str) -> Error {
     }
 }
 
-/// Rule 2 (A11.5): an operation without a period of its own runs at the rate of the fastest it depends on.
+/// Rule 2: an operation without a period of its own runs at the rate of the fastest it depends on.
 fn implied_period(repository: &Repository, place: usize) -> Option<Nanos> {
     let infos = repository.infos();
     let mut seen = HashSet::from([place]);
@@ -362,8 +362,9 @@ fn implied_period(repository: &Repository, place: usize) -> Option<Nanos> {
     fastest
 }
 
-/// What one dispatch takes at worst and typically with all that it calls two-way (A11.12): the first execution of each
-/// operation takes its whole time, each further one in the same dispatch its cached time.
+/// Returns the worst-case and typical time of a dispatch with all that it calls two-way: the first
+/// execution of each operation takes its whole time, each further one in the same dispatch its
+/// cached time.
 fn cost(repository: &Repository, graph: &CallGraph, entry: usize) -> Result<(Nanos, Nanos), Error> {
     let infos = repository.infos();
     let mut runs = std::collections::HashMap::from([(entry, 1u64)]);

@@ -1,4 +1,4 @@
-//! Dispatching queues: STATIC, DEADLINE and LAXITY, as a sorted list or as a heap (A12.13, A12.25).
+//! Dispatching queues: STATIC, DEADLINE and LAXITY, as a sorted list or as a heap.
 //!
 //! A [`DispatchQueue`] holds requests of one dispatching priority until a thread takes them, the most urgent one first. It
 //! is made with all the room it will ever have: [`enqueue`](DispatchQueue::enqueue) and
@@ -7,7 +7,7 @@
 //!
 //! Requests that wait never change places: by deadline because it is fixed, by laxity because the laxity of all that wait
 //! falls alike. So the dynamic part is computed once, when a request comes, and the clock decides only when a request is
-//! late (A12.16). Late requests are found when one is taken: the [`Missed`] policy says what becomes of them.
+//! late. Late requests are found when one is taken: the [`Missed`] policy says what becomes of them.
 
 mod heap;
 mod list;
@@ -20,10 +20,10 @@ pub use store::{Entry, Store};
 use crate::strategy::Dispatching;
 use crate::time::Nanos;
 
-/// What the queue has to know of a request.
+/// Times of a request that the queue has to know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Timing {
-    /// When it should be done, in nanoseconds of the owner's clock.
+    /// Time at which it should be done, in nanoseconds of the owner's clock.
     pub deadline: Nanos,
     /// The longest it takes.
     pub execution: Nanos,
@@ -32,27 +32,28 @@ pub struct Timing {
     pub order: u32,
 }
 
-/// What becomes of a request that cannot be in time any more when it would be taken (A12.17). By laxity that is known
-/// before the deadline, by deadline only after it (A12.19); a STATIC queue has no late requests.
+/// Treatment of a request that cannot be in time any more when it would be taken. By laxity that is
+/// known before the deadline, by deadline only after it; a STATIC queue has no late requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Missed {
-    /// It runs where it stands.
+    /// Runs the request where it stands.
     #[default]
     Run,
-    /// It goes to the late queue, from which requests are taken only when nothing else waits, the latest first.
+    /// Moves the request to the late queue, from which requests are taken only when nothing else
+    /// waits, the latest first.
     Demote,
-    /// It is given back as [`Taken::Dropped`], not to be run.
+    /// Gives the request back as [`Taken::Dropped`], not to be run.
     Drop,
 }
 
-/// One request as it leaves the queue.
+/// Request as it leaves the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Taken<T> {
-    /// To be run, and in time as far as the queue knows.
+    /// Request to be run, and in time as far as the queue knows.
     Due(T),
-    /// To be run, and late.
+    /// Request to be run, and late.
     Late(T),
-    /// Not to be run: its caller is to be told.
+    /// Request that is not to be run: its caller is to be told.
     Dropped(T),
 }
 
@@ -116,7 +117,7 @@ impl<S: Store> DispatchQueue<S> {
         }
     }
 
-    /// Has `told` called for each request that is found late, on the thread that dequeues.
+    /// Calls `told` for each request that is found late, on the thread that dequeues.
     pub fn on_missed(&mut self, told: OnMissed<S::Item>) {
         self.on_missed = Some(told);
     }
@@ -182,7 +183,8 @@ impl<S: Store> DispatchQueue<S> {
         self.misses
     }
 
-    /// What orders requests, whatever the time is: the deadline, or the last moment to begin.
+    /// Returns the number that orders requests, whatever the time is: the deadline, or the last
+    /// moment to begin.
     fn dynamic(&self, timing: Timing) -> u64 {
         match self.dispatching {
             Dispatching::Static => 0,
@@ -202,8 +204,8 @@ impl<S: Store> DispatchQueue<S> {
     }
 }
 
-/// One number to compare: dynamic part, static order, arrival. Arrivals are compared by their lowest 32 bits, which is
-/// enough as long as fewer than 2^31 requests wait.
+/// Returns a single number to compare: dynamic part, static order, arrival. Arrivals are compared
+/// by their lowest 32 bits, which is enough as long as fewer than 2^31 requests wait.
 fn key(dynamic: u64, order: u32, arrival: u64) -> u128 {
     (u128::from(dynamic) << 64) | (u128::from(order) << 32) | u128::from(arrival as u32)
 }

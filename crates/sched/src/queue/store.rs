@@ -1,8 +1,8 @@
-//! What list and heap have in common.
+//! Common part of list and heap.
 
 use super::Timing;
 
-/// One request in its place.
+/// Request in its place.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry<T> {
     /// The smallest leaves first; no two are equal.
@@ -14,7 +14,7 @@ pub struct Entry<T> {
 /// Keeps requests in order of their keys, within memory that was allocated before. [`List`](super::List) and
 /// [`Heap`](super::Heap) are the ones there are.
 pub trait Store: sealed::Sealed {
-    /// What is kept.
+    /// Items that are kept.
     type Item;
 
     /// Room for so many.
@@ -23,7 +23,7 @@ pub trait Store: sealed::Sealed {
     /// Room there is.
     fn capacity(&self) -> usize;
 
-    /// How many there are.
+    /// Returns the number of items.
     fn len(&self) -> usize;
 
     /// Whether there are none.

@@ -1,11 +1,12 @@
-//! What is known of one operation.
+//! Descriptors of operations.
 
 use std::fmt;
 
+use crate::burst::Burst;
 use crate::level::{Criticality, Importance};
 use crate::time::{LONGEST, Nanos, Show};
 
-/// Names an info; they count from 1 in the order of creation, so that a table finds one in O(1) (A11.15).
+/// Names an info; they count from 1 in the order of creation, so that a table finds one in O(1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Handle(pub i32);
 
@@ -27,7 +28,7 @@ impl fmt::Display for Handle {
     }
 }
 
-/// What an info stands for (`RtecScheduler::Info_Type_t`).
+/// Kind of thing that an info stands for (`RtecScheduler::Info_Type_t`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum InfoType {
     /// Something that runs.
@@ -37,23 +38,23 @@ pub enum InfoType {
     Conjunction,
     /// Passes on each event of any of its suppliers; runs nothing itself.
     Disjunction,
-    /// Its callers are on another node, so that its rate may be unknown here.
+    /// Operation whose callers are on another node, so that its rate may be unknown here.
     RemoteDependant,
 }
 
 /// Whether an info or a dependency counts (`RT_Info_Enabled_Type_t`, `Dependency_Enabled_Type_t`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Enabled {
-    /// As if it were not there.
+    /// Does not count.
     Disabled,
-    /// It counts.
+    /// Counts.
     #[default]
     Enabled,
-    /// It counts, and `reset` and `replace` leave it as it is.
+    /// Counts, and `reset` and `replace` leave it unchanged.
     NonVolatile,
 }
 
-/// How control passes between two operations (`RtecBase::Dependency_Type_t`, A22.14).
+/// Way in which control passes between two operations (`RtecBase::Dependency_Type_t`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum CallKind {
     /// An event: the one that is depended on calls the dependent, which runs in a dispatch of its own. The supplier owns
@@ -63,10 +64,10 @@ pub enum CallKind {
     TwoWay,
 }
 
-/// That one operation needs another.
+/// Dependency of an operation on another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dependency {
-    /// Which way control passes.
+    /// Way in which control passes.
     pub kind: CallKind,
     /// Calls in each execution of the caller; at least 1.
     pub calls: u32,
@@ -78,70 +79,78 @@ pub struct Dependency {
     pub enabled: Enabled,
 }
 
-/// What an application says about an operation: all that `set` takes.
+/// Characteristics that an application declares of an operation: all that `set` takes.
 ///
-/// Times are in nanoseconds; on the wire they are in units of 100 ns (A10.3).
+/// Times are in nanoseconds; on the wire they are in units of 100 ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Characteristics {
     /// Cost of being late.
     pub criticality: Criticality,
     /// The longest one execution takes, without what it calls.
     pub worst_case: Nanos,
-    /// What an execution takes mostly; kept for statistics (A10.8).
+    /// Time that an execution takes mostly; kept for statistics.
     pub typical: Nanos,
-    /// What each further execution in one period takes, because the result of the first is still there; 0: as long as
-    /// the first (A10.6).
+    /// Time that each further execution in one period takes, because the result of the first is
+    /// still there; 0: as long as the first.
     pub cached: Nanos,
-    /// Between two dispatches; 0: the rate comes from callers and dependencies (A10.5, A11.5).
+    /// Time between two dispatches; 0: the rate comes from callers and dependencies.
     pub period: Nanos,
     /// Decides between equals.
     pub importance: Importance,
-    /// Slice for background operations; kept, as TAO does (A10.7).
+    /// Slice for background operations; kept, as TAO does.
     pub quantum: Nanos,
-    /// Threads of its own; 0 is a passive operation, which runs in its callers' threads (A11.20).
+    /// Threads of its own; 0 is a passive operation, which runs in its callers' threads.
     pub threads: u32,
-    /// What it stands for.
+    /// Kind of thing that the info stands for.
     pub info_type: InfoType,
-    /// What the wire has no room for.
+    /// Constraints that the wire has no room for.
     pub constraints: Constraints,
 }
 
-/// Timing constraints beyond those of the IDL (A10.11), for the analysis.
+/// Timing constraints beyond those of the IDL, for the analysis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Constraints {
-    /// From release to completion; `None`: the period.
+    /// Longest time from release to completion; `None`: the period.
     pub deadline: Option<Nanos>,
-    /// By how much a release may be late.
+    /// Time by which a release may be late.
     pub jitter: Nanos,
     /// The longest that something less urgent keeps a resource which this operation needs.
     pub blocking: Nanos,
-    /// Of the first release after the common start of all clocks; `None`: anything.
+    /// Time of the first release after the common start of all clocks; `None`: anything.
     pub offset: Option<Nanos>,
+    /// The shortest time that one execution takes, without what it calls; 0 where nothing is known.
+    pub best_case: Nanos,
+    /// Requests that come in bursts: several in each window as long as the period.
+    pub burst: Option<Burst>,
+    /// The longest time that one execution takes if the worst case is exceeded, which operations of high criticality must
+    /// survive; `None`: it is never exceeded. Without what it calls; mixed-criticality analysis alone looks at it.
+    pub overrun: Option<Nanos>,
 }
 
-/// What the last schedule assigned.
+/// Priorities that the last schedule assigned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Assigned {
-    /// Of the thread, in the operating system's numbers.
+    /// Priority of the thread, in the operating system's numbers.
     pub os_priority: i32,
     /// Larger is more urgent among those with the same preemption priority.
     pub subpriority: i32,
-    /// 0 is the most urgent level (A22.15).
+    /// 0 is the most urgent level.
     pub preemption_priority: i32,
 }
 
-/// One descriptor of the repository (`RtecScheduler::RT_Info`, A10.2).
+/// Descriptor of the repository (`RtecScheduler::RT_Info`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RtInfo {
     /// Name: by custom the scoped name of the operation.
     pub entry_point: String,
-    /// Its handle.
+    /// Handle of the descriptor.
     pub handle: Handle,
-    /// What the application said.
+    /// Characteristics that the application declared.
     pub characteristics: Characteristics,
-    /// What it depends on, in the order of adding.
+    /// Dependencies, in the order of adding.
     pub dependencies: Vec<Dependency>,
-    /// What the last schedule assigned; `None` if there was none, or if nothing says how often it runs.
+    /// Priorities that the last schedule assigned; `None` if there was none, or if nothing says how
+    /// often the operation runs.
     pub assigned: Option<Assigned>,
     /// Whether it counts.
     pub enabled: Enabled,
@@ -182,6 +191,12 @@ impl Characteristics {
             ("jitter", constraints.jitter),
             ("blocking", constraints.blocking),
             ("offset", constraints.offset.unwrap_or(0)),
+            ("best-case time", constraints.best_case),
+            ("time of an overrun", constraints.overrun.unwrap_or(0)),
+            (
+                "distance in a burst",
+                constraints.burst.map_or(0, |burst| burst.distance),
+            ),
         ];
         if let Some((what, time)) = times.into_iter().find(|&(_, time)| time > LONGEST) {
             return Some(format!(
@@ -190,6 +205,26 @@ impl Characteristics {
                 Show(LONGEST)
             ));
         }
-        (constraints.deadline == Some(0)).then(|| "a deadline of 0 cannot be met".into())
+        if constraints.deadline == Some(0) {
+            return Some("a deadline of 0 cannot be met".into());
+        }
+        if constraints.best_case > self.worst_case {
+            return Some(format!(
+                "the best case of {} is longer than the worst case of {}",
+                Show(constraints.best_case),
+                Show(self.worst_case)
+            ));
+        }
+        let shorter = constraints
+            .overrun
+            .filter(|&overrun| overrun < self.worst_case);
+        if let Some(overrun) = shorter {
+            return Some(format!(
+                "an overrun of {} is shorter than the worst case of {}, which it exceeds",
+                Show(overrun),
+                Show(self.worst_case)
+            ));
+        }
+        constraints.burst?.problem(self.period)
     }
 }

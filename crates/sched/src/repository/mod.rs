@@ -1,14 +1,17 @@
 //! The repository of infos: what is known of each operation, and what it depends on (paper 0, 4.5; paper 3, 3.4.1).
 
 mod info;
+mod locks;
 
 use std::collections::HashMap;
 
 pub use info::{
     Assigned, CallKind, Characteristics, Constraints, Dependency, Enabled, Handle, InfoType, RtInfo,
 };
+pub use locks::{Protocol, Section, UnknownProtocol};
 
 use crate::error::Error;
+use crate::time::LONGEST;
 
 /// Holds the infos of one application.
 ///
@@ -41,6 +44,9 @@ pub struct Repository {
     infos: Vec<RtInfo>,
     names: HashMap<String, Handle>,
     most: usize,
+    /// Critical sections by operation, then in the order of adding.
+    sections: Vec<Section>,
+    protocol: Protocol,
 }
 
 impl Default for Repository {
@@ -56,6 +62,9 @@ impl Repository {
     /// Most dependencies of one info.
     pub const MOST_DEPENDENCIES: usize = 10_000;
 
+    /// Most critical sections.
+    pub const MOST_SECTIONS: usize = 100_000;
+
     /// An empty one with room for [`MOST`](Self::MOST) infos.
     pub fn new() -> Repository {
         Repository::with_limit(Repository::MOST)
@@ -67,10 +76,13 @@ impl Repository {
             infos: Vec::new(),
             names: HashMap::new(),
             most: most.min(i32::MAX as usize - 1),
+            sections: Vec::new(),
+            protocol: Protocol::Inheritance,
         }
     }
 
-    /// One with just these infos, in the order of their handles, which count from 1.
+    /// Returns a repository with just these infos, in the order of their handles, which count from
+    /// 1.
     ///
     /// ```
     /// use oxorb_sched::Repository;
@@ -159,7 +171,7 @@ impl Repository {
     ///
     /// # Errors
     /// [`UnknownHandle`](Error::UnknownHandle), or [`Invalid`](Error::Invalid) for times beyond
-    /// [`LONGEST`](crate::time::LONGEST).
+    /// [`LONGEST`].
     pub fn set(&mut self, handle: Handle, said: Characteristics) -> Result<(), Error> {
         self.set_all(&[(handle, said)])
     }
@@ -301,6 +313,44 @@ impl Repository {
         Ok(())
     }
 
+    /// Declares a critical section: for so long at most an operation keeps a resource each time. A further section of the same
+    /// resource lets the longer one stand. Schedules count the blocking that follows.
+    ///
+    /// # Errors
+    /// [`UnknownHandle`](Error::UnknownHandle); [`Invalid`](Error::Invalid) for a resource without a name, too many sections,
+    /// or a time beyond [`LONGEST`].
+    pub fn add_section(&mut self, section: Section) -> Result<(), Error> {
+        let name = &self.get(section.operation)?.entry_point;
+        if section.resource.trim().is_empty() || section.longest > LONGEST {
+            return Err(Error::Invalid(format!(
+                "{name}: a critical section needs a resource with a name, and a time below 36 years"
+            )));
+        }
+        if self.sections.len() >= Repository::MOST_SECTIONS {
+            let most = Repository::MOST_SECTIONS;
+            return Err(Error::Invalid(format!(
+                "{name}: there are {most} critical sections, which is the most"
+            )));
+        }
+        self.sections.push(section);
+        Ok(())
+    }
+
+    /// Returns all critical sections, in the order of adding.
+    pub fn sections(&self) -> &[Section] {
+        &self.sections
+    }
+
+    /// Returns how resources are shared; priority inheritance unless said otherwise.
+    pub fn protocol(&self) -> Protocol {
+        self.protocol
+    }
+
+    /// Says how resources are shared.
+    pub fn set_protocol(&mut self, protocol: Protocol) {
+        self.protocol = protocol;
+    }
+
     /// The place of a dependency among those of its dependent.
     fn find(
         &self,
@@ -343,7 +393,7 @@ impl Repository {
         self.infos.iter().flat_map(|info| &info.dependencies)
     }
 
-    /// How many operations there are (A11.3).
+    /// Returns the number of operations.
     pub fn len(&self) -> usize {
         self.infos.len()
     }
@@ -353,8 +403,7 @@ impl Repository {
         self.infos.is_empty()
     }
 
-    /// Forgets everything and gives its memory back, so that a configuration run can be repeated in the same process
-    /// (A11.7).
+    /// Forgets everything and gives its memory back, so that a configuration run can be repeated in the same process.
     pub fn destroy(&mut self) {
         *self = Repository::with_limit(self.most);
     }

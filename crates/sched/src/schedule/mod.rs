@@ -8,32 +8,33 @@ use std::collections::HashMap;
 pub use priorities::OsPriorities;
 
 use crate::analysis::generalised;
+use crate::analysis::resources::{self, Kept};
 use crate::anomaly::{Anomaly, Severity};
 use crate::error::Error;
 use crate::graph::CallGraph;
 use crate::graph::threads::{Dispatch, Flow, follow};
 use crate::level::{Criticality, Importance};
 use crate::overheads::Overheads;
-use crate::repository::{Assigned, Handle, Repository};
+use crate::repository::{Assigned, CallKind, Characteristics, Handle, Repository, Section};
 use crate::strategy::{Dispatching, InputMapping, OutputMapping};
 use crate::task::{Task, TaskSet, Utilization, overloads};
 use crate::time::{self, Nanos, Show};
 use rank::Ranked;
 
-/// What one operation was assigned.
+/// Assignment of an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assignment {
-    /// Its handle.
+    /// Handle of the operation.
     pub handle: Handle,
-    /// Its name.
+    /// Name of the operation.
     pub entry_point: String,
     /// Priorities.
     pub assigned: Assigned,
     /// The queue it waits in.
     pub dispatching: Dispatching,
-    /// Its own or implied period.
+    /// Period of the operation, its own or implied.
     pub period: Nanos,
-    /// From release to completion.
+    /// Longest time from release to completion.
     pub deadline: Nanos,
     /// The longest that one dispatch takes, with all it calls two-way.
     pub worst_case: Nanos,
@@ -45,12 +46,12 @@ pub struct Assignment {
     pub critical: bool,
 }
 
-/// One dispatching priority and its queue (`RtecScheduler::Config_Info`).
+/// Dispatching priority and its queue (`RtecScheduler::Config_Info`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Level {
     /// 0 is the most urgent one.
     pub preemption_priority: i32,
-    /// Of the thread that serves the queue.
+    /// Priority of the thread that serves the queue.
     pub os_priority: i32,
     /// The order of the queue.
     pub dispatching: Dispatching,
@@ -63,39 +64,39 @@ pub struct Level {
 pub struct Schedule {
     /// Name of the strategy.
     pub strategy: String,
-    /// One for each operation that has a rate, in the order of handles.
+    /// Assignments, one for each operation that has a rate, in the order of handles.
     pub assignments: Vec<Assignment>,
     /// Queues, the most urgent one first.
     pub levels: Vec<Level>,
-    /// What is dispatched, for analysis and simulation.
+    /// Tasks that are dispatched, for analysis and simulation.
     pub tasks: TaskSet,
-    /// Threads of their own among the operations (A11.3).
+    /// Threads of their own among the operations.
     pub threads: usize,
-    /// After which everything repeats; `None` if longer than 36 years (A12.20).
+    /// Time after which everything repeats; `None` if longer than 36 years.
     pub frame: Option<Nanos>,
-    /// Of all operations.
+    /// Utilisation of all operations.
     pub total: Utilization,
-    /// Of the critical ones (A12.21).
+    /// Utilisation of the critical operations.
     pub critical: Utilization,
-    /// Which operations are critical.
+    /// Rule by which operations are critical.
     pub critical_set: CriticalSet,
     /// The least urgent level with a critical operation (paper 3, 2.1).
     pub minimum_critical_priority: Option<i32>,
     /// The least urgent level down to which every deadline is met for sure, by the paper's generalised test
     /// (paper 3, B.3); `None` if not even the most urgent one is.
     pub minimum_guaranteed_priority: Option<i32>,
-    /// What there is against it.
+    /// Anomalies of the schedule.
     pub anomalies: Vec<Anomaly>,
-    /// What makes it worthless, the worst first; see [`check`](Self::check).
+    /// Problems that make the schedule worthless, the worst first; see [`check`](Self::check).
     pub problems: Vec<Error>,
 }
 
-/// Which operations of a schedule must not miss a deadline.
+/// Set of the operations of a schedule that must not miss a deadline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CriticalSet {
     /// All, because the strategy does not look at criticality: RMS, DM, EDF, MLF.
     All,
-    /// Those of high and very high criticality: MUF, RMS+MLF.
+    /// Operations of high and very high criticality: MUF, RMS+MLF.
     Marked,
     /// All, because the strategy looks at criticality and no operation is of high or very high criticality.
     NoneMarked,
@@ -179,11 +180,13 @@ impl Schedule {
         }
         assignments.sort_by_key(|assignment| assignment.handle);
 
-        let tasks = TaskSet {
-            tasks: tasks(repository, &ranked, &bands),
+        let mut tasks = TaskSet {
+            tasks: tasks(repository, &ranked, &bands)?,
             model: output.model(),
             overheads: Overheads::default(),
         };
+        check_overruns(repository, &graph)?;
+        block(&mut tasks, repository, &graph)?;
         anomalies.extend(tasks.tasks.iter().filter_map(too_long));
         let levels = levels(&ranked, &bands, priorities);
         let mut problems = Vec::new();
@@ -245,7 +248,7 @@ impl Schedule {
         self.tasks.tasks.iter().map(place).collect()
     }
 
-    /// What an operation was assigned; O(log n).
+    /// Returns the assignment of an operation; O(log n).
     pub fn assignment(&self, handle: Handle) -> Option<&Assignment> {
         let found = self
             .assignments
@@ -278,7 +281,7 @@ fn bands(ranked: &[Ranked], output: &dyn OutputMapping) -> Result<Vec<usize>, Er
 }
 
 /// Counts down to 0 within each band, one for each dispatch in a period; an operation that is dispatched several times has
-/// the number of the last. So does TAO (F3).
+/// the number of the last. So does TAO.
 fn subpriorities(ranked: &[Ranked], bands: &[usize]) -> Vec<i32> {
     let mut next = 0i32;
     let mut last_band = usize::MAX;
@@ -293,7 +296,57 @@ fn subpriorities(ranked: &[Ranked], bands: &[usize]) -> Vec<i32> {
     numbers
 }
 
-fn tasks(repository: &Repository, ranked: &[Ranked], bands: &[usize]) -> Vec<Task> {
+/// Adds the blocking that follows from critical sections. A task has those of all operations that its thread runs.
+fn block(set: &mut TaskSet, repository: &Repository, graph: &CallGraph) -> Result<(), Error> {
+    if repository.sections().is_empty() || !resources::is_needed(set.model) {
+        return Ok(());
+    }
+    let mut of: HashMap<Handle, Vec<&Section>> = HashMap::new();
+    let mut numbers: HashMap<&str, usize> = HashMap::new();
+    for section in repository.sections() {
+        of.entry(section.operation).or_default().push(section);
+        let next = numbers.len();
+        numbers.entry(&section.resource).or_insert(next);
+    }
+    let mut kept = Vec::new();
+    for (place, task) in set.tasks.iter().enumerate() {
+        let Some(entry) = task.handle.and_then(Handle::index) else {
+            continue;
+        };
+        for operation in graph.thread_of(entry) {
+            let handle = repository.infos()[operation].handle;
+            let sections = of.get(&handle).into_iter().flatten();
+            kept.extend(sections.map(|section| Kept {
+                task: place,
+                resource: numbers[section.resource.as_str()],
+                longest: section.longest,
+            }));
+        }
+    }
+    let waits = resources::blocking(set, &kept, repository.protocol());
+    let waits = waits.map_err(|error| Error::Invalid(error.to_string()))?;
+    for (task, wait) in set.tasks.iter_mut().zip(waits) {
+        task.blocking = task.blocking.saturating_add(wait).min(time::LONGEST);
+    }
+    Ok(())
+}
+
+/// Refuses overruns that the time of a caller would have to contain.
+fn check_overruns(repository: &Repository, graph: &CallGraph) -> Result<(), Error> {
+    for (place, info) in repository.infos().iter().enumerate() {
+        let mut callers = graph.callers[place].iter();
+        let called = callers.any(|call| call.kind == CallKind::TwoWay);
+        if called && info.is_enabled() && info.characteristics.constraints.overrun.is_some() {
+            let name = &info.entry_point;
+            let why =
+                "an overrun is of operations that nobody calls two-way; declare it for the caller";
+            return Err(Error::Invalid(format!("{name}: {why}")));
+        }
+    }
+    Ok(())
+}
+
+fn tasks(repository: &Repository, ranked: &[Ranked], bands: &[usize]) -> Result<Vec<Task>, Error> {
     let mut tasks = Vec::new();
     let streams: HashMap<usize, &[Dispatch]> = ranked
         .iter()
@@ -303,8 +356,22 @@ fn tasks(repository: &Repository, ranked: &[Ranked], bands: &[usize]) -> Vec<Tas
         let info = &repository.infos()[one.place];
         let said = &info.characteristics;
         for dispatch in &one.streams {
+            let problem = said
+                .constraints
+                .burst
+                .and_then(|burst| burst.problem(dispatch.period));
+            if let Some(problem) = problem {
+                return Err(Error::Invalid(format!("{}: {problem}", info.entry_point)));
+            }
             let mut after = Vec::new();
+            let bursts = said.constraints.burst.is_some();
             for &cause in &dispatch.causes {
+                let cause_info = &repository.infos()[cause];
+                if bursts || cause_info.characteristics.constraints.burst.is_some() {
+                    let why = "bursts are of operations that time releases and that send no events";
+                    let name = &info.entry_point;
+                    return Err(Error::Invalid(format!("{name}: {why}")));
+                }
                 let all = streams.get(&cause).copied().unwrap_or_default();
                 let same = all.iter().filter(|it| it.period == dispatch.period);
                 after.extend(same.map(|it| name(repository, all, it)));
@@ -314,7 +381,11 @@ fn tasks(repository: &Repository, ranked: &[Ranked], bands: &[usize]) -> Vec<Tas
                 handle: Some(info.handle),
                 wcet: dispatch.worst_case.saturating_mul(dispatch.count),
                 parts: dispatch.count,
+                // What it calls may be skipped.
+                bcet: said.constraints.best_case,
+                overrun: overrun(said, dispatch),
                 period: dispatch.period,
+                burst: said.constraints.burst,
                 // One for all its requests, as nothing tells them apart when they arrive.
                 deadline: said.constraints.deadline.unwrap_or(one.period),
                 jitter: said.constraints.jitter,
@@ -338,7 +409,14 @@ fn tasks(repository: &Repository, ranked: &[Ranked], bands: &[usize]) -> Vec<Tas
     for (order, place) in by_order(&tasks).into_iter().enumerate() {
         tasks[place].order = order as u32;
     }
-    tasks
+    Ok(tasks)
+}
+
+/// Returns the longest that a job takes where its operation takes longer than its worst case.
+fn overrun(said: &Characteristics, dispatch: &Dispatch) -> Option<Nanos> {
+    let more = said.constraints.overrun?.saturating_sub(said.worst_case);
+    let one = dispatch.worst_case.saturating_add(more);
+    Some(one.saturating_mul(dispatch.count))
 }
 
 /// Returns the name of one of several streams of an operation in reports.

@@ -30,7 +30,7 @@ impl OsPriorities {
         OsPriorities(most_urgent_first.into())
     }
 
-    /// How many there are.
+    /// Returns the number of priorities.
     pub fn len(&self) -> usize {
         self.0.len()
     }
@@ -40,7 +40,7 @@ impl OsPriorities {
         self.0.is_empty()
     }
 
-    /// Of a level; those beyond the last one share it.
+    /// Returns the priority of a level; those beyond the last one share it.
     pub(crate) fn of(&self, level: usize) -> i32 {
         let found = self.0.get(level).or(self.0.last());
         found.copied().unwrap_or(0)

@@ -9,7 +9,7 @@ use crate::repository::Repository;
 use crate::strategy::{Dispatching, InputMapping, Operation, by_deadline, by_laxity};
 use crate::time::Nanos;
 
-/// One operation with its place in the order.
+/// Operation with its place in the order.
 #[derive(Debug)]
 pub(super) struct Ranked {
     /// Place in the order of handles.
@@ -32,7 +32,7 @@ pub(super) struct Ranked {
 }
 
 /// Sorts the operations that have a rate: by static priority, dynamic subpriority when all of them arrive together,
-/// importance, and then callees before callers. The last is unique, so that the order is total (A12.10).
+/// importance, and then callees before callers. The last is unique, so that the order is total.
 pub(super) fn rank(
     repository: &Repository,
     graph: &CallGraph,

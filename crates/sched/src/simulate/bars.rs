@@ -4,12 +4,12 @@ use std::fmt::Write as _;
 
 use super::gantt::escape;
 
-/// What is drawn.
+/// Content of the picture.
 #[derive(Debug, Clone)]
 pub struct Bars<'a> {
-    /// Above the picture.
+    /// Title above the picture.
     pub title: &'a str,
-    /// Beside the vertical axis.
+    /// Unit beside the vertical axis.
     pub unit: &'a str,
     /// Along the horizontal axis.
     pub groups: Vec<String>,

@@ -1,4 +1,4 @@
-//! The timeline as TAO's scheduling service constructed it for paper 3 (F1).
+//! The timeline as TAO's scheduling service constructed it for paper 3.
 
 use std::collections::VecDeque;
 
@@ -53,7 +53,7 @@ pub fn construct(set: &TaskSet, frame: Nanos) -> Result<Timeline, Refused> {
 struct Construction<'a> {
     set: &'a TaskSet,
     jobs: Vec<Job>,
-    /// By time, and whether it is the first of its job.
+    /// Slices by time, and whether each is the first of its job.
     slices: Vec<(Slice, bool)>,
 }
 

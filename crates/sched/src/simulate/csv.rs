@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::{TaskStatistics, Timeline};
 use crate::task::TaskSet;
 
-/// One line for each job.
+/// Returns a line for each job.
 pub fn jobs_csv(set: &TaskSet, timeline: &Timeline) -> String {
     let mut text = String::from(
         "operation,job,release_ns,deadline_ns,began_ns,done_ns,latency_ns,laxity_ns,missed\n",
@@ -29,7 +29,7 @@ pub fn jobs_csv(set: &TaskSet, timeline: &Timeline) -> String {
     text
 }
 
-/// One line for each task and run; `runs` are named, as by strategy.
+/// Returns a line for each task and run; `runs` are named, as by strategy.
 pub fn summary_csv<'a>(
     set: &TaskSet,
     runs: impl IntoIterator<Item = (&'a str, &'a [TaskStatistics])>,

@@ -12,16 +12,16 @@ use crate::time::{LONGEST, Nanos};
 /// Jobs that are simulated at most.
 const MOST_JOBS: u64 = 2_000_000;
 
-/// What becomes of jobs that are late.
+/// Treatment of jobs that are late.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Late {
-    /// They keep the place that their deadline or laxity gives them.
+    /// Keeps the place that their deadline or laxity gives them.
     #[default]
     Keep,
-    /// They go behind all that can still be in time, in the order of paper 3 (A12.18). By laxity that is known before the
-    /// deadline, by deadline only after it (A12.19).
+    /// Moves them behind all that can still be in time, in the order of paper 3. By laxity that is
+    /// known before the deadline, by deadline only after it.
     Demote,
-    /// They are dropped where they have not begun.
+    /// Drops them where they have not begun.
     Drop,
 }
 
@@ -29,17 +29,17 @@ pub enum Late {
 /// [`TaskSet::overheads`](crate::TaskSet::overheads), as for the analysis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Options {
-    /// What becomes of late jobs.
+    /// Treatment of late jobs.
     pub late: Late,
 }
 
 /// Looks at laxity in one simulation at most.
 const MOST_LOOKS: u64 = 10_000_000;
 
-/// One release of one task.
+/// Release of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Release {
-    /// When.
+    /// Time of the release.
     pub at: Nanos,
     /// Place of the task in the set.
     pub task: usize,
@@ -60,7 +60,7 @@ pub fn releases(set: &TaskSet, frame: Nanos) -> Result<Vec<Release>, Refused> {
         if task.period == 0 {
             return Err(Refused::NoPeriod(task.name.clone()));
         }
-        let jobs = frame / task.period + 1;
+        let jobs = (frame / task.period + 1).saturating_mul(task.per_period());
         many = many.saturating_add(jobs);
         work += u128::from(jobs) * u128::from(task.wcet);
     }
@@ -86,7 +86,15 @@ pub fn releases(set: &TaskSet, frame: Nanos) -> Result<Vec<Release>, Refused> {
     for (task, said) in set.tasks.iter().enumerate() {
         let mut at = offsets[task];
         while at < frame {
-            releases.push(Release { at, task });
+            // Of a burst, all as soon as they may come.
+            let burst = (0..said.per_period()).map(|one| {
+                let later = said.burst.map_or(0, |burst| burst.distance) * one;
+                Release {
+                    at: at + later,
+                    task,
+                }
+            });
+            releases.extend(burst.filter(|release| release.at < frame));
             at += said.period;
         }
     }
@@ -94,7 +102,8 @@ pub fn releases(set: &TaskSet, frame: Nanos) -> Result<Vec<Release>, Refused> {
     Ok(releases)
 }
 
-/// When each task is released first; those that events release, with the last of their senders.
+/// Returns when each task is released first; those that events release, with the last of their
+/// senders.
 fn offsets(set: &TaskSet) -> Vec<Nanos> {
     let own = set.tasks.iter().map(|task| task.offset.unwrap_or(0));
     let mut offsets: Vec<Nanos> = own.collect();

@@ -3,11 +3,11 @@
 use super::Job;
 use crate::task::TaskSet;
 
-/// Which jobs are released by the end of which.
+/// Jobs that are released by the end of others.
 pub(super) struct Gates {
-    /// For each job, how many it still waits for.
+    /// Number of jobs that each job still waits for.
     closed: Vec<u32>,
-    /// For each job, those that wait for it.
+    /// Jobs that wait for each job.
     waiting: Vec<Vec<usize>>,
 }
 

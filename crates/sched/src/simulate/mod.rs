@@ -1,4 +1,4 @@
-//! Simulations of a set from the critical instant on, their numbers and their pictures (A13).
+//! Simulations of a set from the critical instant on, their numbers and their pictures.
 //!
 //! [`construct`] builds the timeline as TAO's scheduling service did for Figures 19 to 21 of paper 3: no clock advances, jobs
 //! are put into gaps and evict one another. [`run`] is an event-driven simulation. They differ;
@@ -32,64 +32,64 @@ use crate::time::{Nanos, Show};
 pub struct Slice {
     /// Place in [`Timeline::jobs`].
     pub job: usize,
-    /// When it begins.
+    /// Begin of the slice.
     pub from: Nanos,
-    /// When it ends.
+    /// End of the slice.
     pub to: Nanos,
 }
 
-/// One job and what became of it.
+/// Job and what became of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Job {
     /// Place of its task in the set.
     pub task: usize,
     /// Counted from 0 for each task.
     pub number: u64,
-    /// When it was released: by time, or by the end of those that send it events.
+    /// Time of its release: by time, or by the end of those that send it events.
     pub release: Nanos,
-    /// When it should be done.
+    /// Time at which it should be done.
     pub deadline: Nanos,
-    /// When it first ran; `None` if it was dropped.
+    /// Time at which it first ran; `None` if it was dropped.
     pub began: Option<Nanos>,
-    /// When it was done; `None` if it was dropped.
+    /// Time at which it was done; `None` if it was dropped.
     pub done: Option<Nanos>,
 }
 
 impl Job {
-    /// From release to completion.
+    /// Returns the time from release to completion.
     pub fn latency(&self) -> Option<Nanos> {
         Some(self.done? - self.release)
     }
 
-    /// What was left to the deadline when it was done.
+    /// Returns the time that was left to the deadline when it was done.
     pub fn laxity(&self) -> Option<i64> {
         Some(self.deadline as i64 - self.done? as i64)
     }
 
-    /// Whether it was done too late or never: a miss as paper 3 has it in 4.3 (A22.9).
+    /// Whether it was done too late or never: a miss as paper 3 has it in 4.3.
     pub fn missed(&self) -> bool {
         self.done.is_none_or(|done| done > self.deadline)
     }
 
-    /// Whether it could not be in time any more when it was dispatched: a miss as paper 3 has it in 4.1 (A22.9).
+    /// Whether it could not be in time any more when it was dispatched: a miss as paper 3 has it in 4.1.
     pub fn missed_at_dispatch(&self, wcet: Nanos) -> bool {
         self.began.is_none_or(|began| began + wcet > self.deadline)
     }
 }
 
-/// What ran when.
+/// Timeline: what ran when.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Timeline {
     /// All jobs of the frame, by the moment at which time releases them, and then by task.
     pub jobs: Vec<Job>,
-    /// By time.
+    /// Slices by time.
     pub slices: Vec<Slice>,
     /// Jobs were released before this.
     pub frame: Nanos,
 }
 
 impl Timeline {
-    /// When the last job was done.
+    /// Returns when the last job was done.
     pub fn end(&self) -> Nanos {
         self.slices.last().map_or(0, |slice| slice.to)
     }
@@ -102,9 +102,9 @@ pub enum Refused {
     NoPeriod(String),
     /// More jobs than are simulated.
     TooManyJobs {
-        /// How many there would be.
+        /// Number of jobs that there would be.
         jobs: u64,
-        /// How many are simulated at most.
+        /// Number of jobs that are simulated at most.
         most: u64,
     },
     /// The times of the frame overflow.

@@ -1,17 +1,18 @@
-//! What paper 3 reports of each operation: latency, laxity, and the fraction of deadlines missed (A13.3).
+//! Statistics that paper 3 reports of each operation: latency, laxity, and the fraction of
+//! deadlines missed.
 
 use super::Timeline;
 use crate::task::TaskSet;
 use crate::time::Nanos;
 
-/// Of one task.
+/// Statistics of a task.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TaskStatistics {
     /// Jobs that were released.
     pub jobs: u64,
-    /// Of these, done too late or never.
+    /// Number of these that were done too late or never.
     pub missed: u64,
-    /// Of these, begun when they could not be in time any more (A22.9).
+    /// Number of these that were begun when they could not be in time any more.
     pub missed_at_dispatch: u64,
     /// Dropped before they began.
     pub dropped: u64,
@@ -35,7 +36,7 @@ impl TaskStatistics {
     }
 }
 
-/// Of each task, in the order of the set.
+/// Returns the statistics of each task, in the order of the set.
 pub fn statistics(set: &TaskSet, timeline: &Timeline) -> Vec<TaskStatistics> {
     let none = TaskStatistics {
         jobs: 0,
@@ -74,7 +75,8 @@ pub fn statistics(set: &TaskSet, timeline: &Timeline) -> Vec<TaskStatistics> {
     found
 }
 
-/// Of all tasks together. "The overall percentage of missed deadlines" of paper 3 (4.3) can mean two things (A22.6).
+/// Statistics of all tasks together. "The overall percentage of missed deadlines" of paper 3 (4.3)
+/// can mean two things.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Overall {
     /// Jobs that were released.

@@ -1,4 +1,4 @@
-//! The operations of paper 3's Table 1 (A13.2): two criticalities, four rates, 18 ms each, 129.6 % of a processor.
+//! The operations of paper 3's Table 1: two criticalities, four rates, 18 ms each, 129.6 % of a processor.
 
 use crate::error::Error;
 use crate::level::{Criticality, Importance};

@@ -1,6 +1,6 @@
 //! Strategies: which operation is more urgent, and how that is enforced (paper 3, 3.4.3 to 3.4.5).
 //!
-//! A strategy has two halves that vary independently (A12.1): an [`InputMapping`] makes urgencies of what operations are
+//! A strategy has two halves that vary independently: an [`InputMapping`] makes urgencies of what operations are
 //! like, an [`OutputMapping`] makes dispatching priorities of urgencies. The known ones are data, [`Strategy`] and
 //! [`DispatchModel`]; an application adds its own by implementing the trait.
 
@@ -16,14 +16,14 @@ pub use urgency::{Urgency, by_deadline, by_laxity};
 use crate::repository::RtInfo;
 use crate::time::Nanos;
 
-/// In which order a queue dispatches (`RtecScheduler::Dispatching_Type_t`, A12.13).
+/// Order in which a queue dispatches (`RtecScheduler::Dispatching_Type_t`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Dispatching {
-    /// By static subpriority alone.
+    /// Static subpriority alone.
     Static,
-    /// By time to deadline, then by static subpriority.
+    /// Time to deadline, then static subpriority.
     Deadline,
-    /// By laxity, then by static subpriority.
+    /// Laxity, then static subpriority.
     Laxity,
 }
 
@@ -40,17 +40,17 @@ impl fmt::Display for Dispatching {
 /// An operation as input mappings see it: what was said of it, and what follows from its dependencies.
 #[derive(Debug, Clone, Copy)]
 pub struct Operation<'a> {
-    /// What was said.
+    /// Descriptor of the operation.
     pub info: &'a RtInfo,
-    /// Its own or implied period; 0 if nothing says one.
+    /// Period, its own or implied; 0 if nothing says one.
     pub period: Nanos,
-    /// From release to completion; the period unless said otherwise.
+    /// Longest time from release to completion; the period unless said otherwise.
     pub deadline: Nanos,
     /// The longest that one dispatch takes, with all it calls two-way.
     pub worst_case: Nanos,
 }
 
-/// Makes urgencies of operations, whatever the platform (A12.9).
+/// Makes urgencies of operations, whatever the platform.
 ///
 /// ```
 /// use oxorb_sched::strategy::{Dispatching, InputMapping, Operation};
@@ -73,13 +73,13 @@ pub struct Operation<'a> {
 /// }
 /// ```
 pub trait InputMapping {
-    /// What reports call it.
+    /// Returns the name in reports.
     fn name(&self) -> &str;
 
     /// Static priority: operations with the same number share a level, smaller numbers are more urgent levels.
     fn static_priority(&self, operation: &Operation<'_>) -> u64;
 
-    /// What orders operations within the level.
+    /// Returns the order of operations within the level.
     fn dispatching(&self, operation: &Operation<'_>) -> Dispatching;
 
     /// Reports whether the operation belongs to the critical set: those of which no deadline may be missed. All do, unless
@@ -90,10 +90,10 @@ pub trait InputMapping {
     }
 }
 
-/// What decides the static priority.
+/// Criterion of the static priority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StaticPriority {
-    /// Nothing: there is one level.
+    /// Absence of a criterion: there is one level.
     Single,
     /// Criticality.
     Criticality,
@@ -105,10 +105,10 @@ pub enum StaticPriority {
     CriticalityThenPeriod,
 }
 
-/// What decides within a level.
+/// Criterion within a level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Within {
-    /// The same queue everywhere.
+    /// Equal queues everywhere.
     All(Dispatching),
     /// Static subpriority among critical operations, laxity among others.
     LaxityUnlessCritical,
@@ -117,18 +117,18 @@ pub enum Within {
 /// An input mapping as data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Strategy {
-    /// What reports call it.
+    /// Name in reports.
     pub name: &'static str,
-    /// What decides the static priority.
+    /// Criterion of the static priority.
     pub static_priority: StaticPriority,
-    /// What decides within a level.
+    /// Criterion within a level.
     pub within: Within,
     /// Whether the critical set is the operations of high and very high criticality, or all.
     pub critical_set_only: bool,
 }
 
 impl Strategy {
-    /// Rate monotonic: static priority by period (A12.8).
+    /// Rate monotonic: static priority by period.
     pub const RMS: Strategy = Strategy {
         name: "RMS",
         static_priority: StaticPriority::Period,
@@ -143,7 +143,7 @@ impl Strategy {
         ..Strategy::RMS
     };
 
-    /// Earliest deadline first: one level by time to deadline (A12.7).
+    /// Earliest deadline first: one level by time to deadline.
     pub const EDF: Strategy = Strategy {
         name: "EDF",
         static_priority: StaticPriority::Single,
@@ -151,14 +151,14 @@ impl Strategy {
         critical_set_only: false,
     };
 
-    /// Minimum laxity first: one level by laxity (A12.6).
+    /// Minimum laxity first: one level by laxity.
     pub const MLF: Strategy = Strategy {
         name: "MLF",
         within: Within::All(Dispatching::Laxity),
         ..Strategy::EDF
     };
 
-    /// Maximum urgency first: static priority by criticality, laxity within (A12.5).
+    /// Maximum urgency first: static priority by criticality, laxity within.
     pub const MUF: Strategy = Strategy {
         name: "MUF",
         static_priority: StaticPriority::Criticality,
@@ -252,7 +252,7 @@ impl std::error::Error for UnknownStrategy {}
 impl FromStr for Strategy {
     type Err = UnknownStrategy;
 
-    /// By name, in any case; `_`, `-` and `+` are the same.
+    /// Finds the strategy by name, in any case; `_`, `-` and `+` are the same.
     fn from_str(text: &str) -> Result<Self, UnknownStrategy> {
         let plain = |name: &str| name.to_ascii_lowercase().replace(['_', '-'], "+");
         let found = Strategy::ALL

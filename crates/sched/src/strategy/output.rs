@@ -1,14 +1,14 @@
-//! From urgency to what a platform can enforce (paper 3, 3.4.4 and 3.4.5).
+//! Output of a strategy: from urgency to what a platform can enforce (paper 3, 3.4.4 and 3.4.5).
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Which dispatch may interrupt which (A12.12).
+/// Rule by which a dispatch may interrupt another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DispatchModel {
     /// The most urgent one runs, always.
     Urgency,
-    /// A level interrupts the levels below it; within a level each dispatch runs to its end (A12.15). What TAO does, and
+    /// A level interrupts the levels below it; within a level each dispatch runs to its end. What TAO does, and
     /// what one thread for each queue gives.
     #[default]
     Band,
@@ -24,7 +24,7 @@ impl DispatchModel {
         DispatchModel::NonPreemptive,
     ];
 
-    /// What options call it.
+    /// Returns the name in options.
     pub const fn name(self) -> &'static str {
         match self {
             DispatchModel::Urgency => "urgency",
@@ -74,7 +74,7 @@ impl FromStr for DispatchModel {
 /// }
 /// ```
 pub trait OutputMapping {
-    /// Which dispatch may interrupt which.
+    /// Returns the rule by which a dispatch may interrupt another.
     fn model(&self) -> DispatchModel;
 
     /// The dispatching priority of an operation: 0 is the most urgent one, and a less urgent operation never has a

@@ -1,6 +1,6 @@
-//! Urgency: static priority, then dynamic subpriority, then static subpriority, in one number (A12.4, A12.11).
+//! Urgency: static priority, then dynamic subpriority, then static subpriority, in one number.
 
-/// How urgent a dispatch is, as one number: the smaller one goes first.
+/// Urgency of a dispatch, as one number: the smaller one goes first.
 ///
 /// The static priority is in the upper 32 bits, the dynamic subpriority in the 64 bits below, the static subpriority in
 /// the lowest 32, so that comparing two is one comparison and no two dispatches of different operations are equal.
@@ -17,8 +17,8 @@
 pub struct Urgency(u128);
 
 impl Urgency {
-    /// Of a static priority level (0 is the most urgent), a dynamic subpriority as [`by_deadline`] or [`by_laxity`] make
-    /// them, and the place in the static order.
+    /// Returns the urgency of a static priority level (0 is the most urgent), a dynamic subpriority
+    /// as [`by_deadline`] or [`by_laxity`] make them, and the place in the static order.
     pub const fn new(level: u32, dynamic: u64, order: u32) -> Urgency {
         Urgency(((level as u128) << 96) | ((dynamic as u128) << 32) | order as u128)
     }
@@ -37,11 +37,11 @@ pub const fn by_deadline(time_to_deadline: i64) -> u64 {
     (time_to_deadline as u64) ^ (1 << 63)
 }
 
-/// Dynamic subpriority of an operation with so many nanoseconds of laxity (A12.18): the smallest positive laxity goes
+/// Dynamic subpriority of an operation with so many nanoseconds of laxity: the smallest positive laxity goes
 /// first; those that are late come after all others, the latest of them first.
 ///
 /// A laxity of 0 counts as late, as paper 3 says (2.3.2, footnote 5). TAO's code puts the late ones the other way round
-/// on 32-bit machines (A22.5); this is the paper's order.
+/// on 32-bit machines; this is the paper's order.
 ///
 /// ```
 /// use oxorb_sched::strategy::by_laxity;

@@ -110,6 +110,64 @@ fn destroy_leaves_nothing() {
     );
 }
 
+/// The numbers of a schedule, and one RT_Info seen by those who declare it and those who dispatch it.
+#[test]
+fn counts_and_faces_of_an_info() {
+    use oxorb_scheduler::schedule_faces::schedule_faces::{AssignedError, DeclaredError};
+    use oxorb_scheduler::schedule_faces::{ScheduleCounts, ScheduleFacesRef};
+    let bench = Bench::configuration();
+    let url = super::url(bench.served.scheduler(), oxorb_scheduler::FACES_KEY);
+    let faces: ScheduleFacesRef = bench.client.resolve(&url).unwrap();
+    assert_eq!(faces.operations(), Ok(0));
+    let fast = bench.operation("fast", 10, 100);
+    let slow = bench.operation("slow", 20, 400);
+    bench
+        .scheduler
+        .add_dependency(slow, fast, 1, DependencyTypeT::OneWayCall)
+        .unwrap();
+    let before = ScheduleCounts {
+        operations: 2,
+        enabled: 2,
+        threads: 2,
+        dependencies: 1,
+        levels: 0,
+    };
+    assert_eq!(faces.counts(), Ok(before));
+    assert!(matches!(
+        faces.assigned("fast"),
+        Err(AssignedError::NotScheduled(_))
+    ));
+    assert!(matches!(
+        faces.assigned("none"),
+        Err(AssignedError::NoOperation(_))
+    ));
+    assert!(matches!(
+        faces.declared("none"),
+        Err(DeclaredError::NoOperation(_))
+    ));
+    bench.scheduler.recompute_scheduling(1, 99).unwrap();
+    // Events of the fast one let the slow one run as often, so that both share a queue.
+    assert_eq!(faces.counts().unwrap().levels, 1);
+    assert_eq!(bench.scheduler.get_config_infos().unwrap().len(), 1);
+    assert_eq!(faces.threads(), Ok(2));
+    let declared = faces.declared("slow").unwrap();
+    // From units of 100 ns.
+    assert_eq!((declared.worst_case, declared.period), (2_000, 40_000));
+    assert_eq!(
+        (declared.handle, declared.dependencies, declared.enabled),
+        (slow, 1, true)
+    );
+    let assigned = faces.assigned("slow").unwrap();
+    assert_eq!(
+        (
+            assigned.os_priority,
+            assigned.subpriority,
+            assigned.preemption_priority
+        ),
+        bench.scheduler.entry_point_priority("slow").unwrap()
+    );
+}
+
 /// S12: a service that clients read.
 #[test]
 fn a_read_only_service_refuses_every_change() {

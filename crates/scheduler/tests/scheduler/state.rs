@@ -34,6 +34,12 @@ fn fill(service: &mut Service) -> Result<(), Error> {
                 jitter: 8,
                 blocking: 9,
                 offset: Some(10),
+                best_case: 11,
+                burst: Some(oxorb_sched::Burst {
+                    most: 3,
+                    distance: 12,
+                }),
+                overrun: Some(1_013),
             },
         },
     )?;
@@ -69,8 +75,14 @@ fn everything_is_there_after_a_restart() {
     drop(scheduling);
     let scheduling = open(&folder, rms()).unwrap();
     assert_eq!(all(&scheduling), unscheduled);
-    // The schedule as well.
-    scheduling.change(|service| service.compute(5, 50)).unwrap();
+    // The schedule as well, which allows no bursts of operations that send events.
+    let compute = |service: &mut Service| {
+        let mut steady = service.repository().infos()[0].characteristics;
+        steady.constraints.burst = None;
+        service.set(Handle(1), steady)?;
+        service.compute(5, 50)
+    };
+    scheduling.change(compute).unwrap();
     let scheduled = all(&scheduling);
     assert_eq!(scheduled.2, Ok((5, 50)));
     assert!(scheduled.0.iter().all(|info| info.assigned.is_some()));

@@ -3,7 +3,8 @@
 //! A line that another processor wrote last takes as long to come as some hundred instructions. On x86 an instruction
 //! fetches it meanwhile; elsewhere nothing is done.
 
-/// Has the processor fetch the octet `at` of shared words, which are to be read soon. Changes nothing else.
+/// Fetches the octet `at` of shared words into the processor's cache, to be read soon. Changes
+/// nothing else.
 #[inline]
 pub fn prefetch<W>(words: &[W], at: usize) {
     if at < size_of_val(words) {
@@ -11,7 +12,8 @@ pub fn prefetch<W>(words: &[W], at: usize) {
     }
 }
 
-/// Has the processor fetch the octet `at` of shared words, which are to be written soon. Changes nothing else.
+/// Fetches the octet `at` of shared words into the processor's cache, to be written soon. Changes
+/// nothing else.
 #[inline]
 pub fn prefetch_to_write<W>(words: &[W], at: usize) {
     if at < size_of_val(words) {

@@ -23,7 +23,8 @@ pub const PARTS: usize = 16;
 #[derive(Debug)]
 pub struct Sheet {
     mapping: Mapping,
-    /// For each part that is out its first octet, in the upper half, and the one behind it; 0: none is out.
+    /// Range of each part that is out: its first octet, in the upper half, and the one behind it;
+    /// 0: none is out.
     out: [AtomicU64; PARTS],
 }
 
@@ -164,7 +165,7 @@ impl View {
         copy_to(self.words(), at, octets);
     }
 
-    /// Has the processor fetch an octet, as [`prefetch`] does.
+    /// Fetches an octet into the processor's cache, as [`prefetch`] does.
     pub fn prefetch(&self, at: usize) {
         prefetch(self.words(), at);
     }

@@ -89,14 +89,14 @@ impl Builder {
         self
     }
 
-    /// Has processor time of its own (SCHED_DEADLINE). Where this process may not reserve any, the thread starts
-    /// without: [`schedule::is_reserved`] tells it.
+    /// Reserves processor time for the thread (SCHED_DEADLINE). Where this process may not reserve
+    /// any, the thread starts without: [`schedule::is_reserved`] tells it.
     pub fn reserve(mut self, reservation: Reservation) -> Self {
         self.reservation = Some(reservation);
         self
     }
 
-    /// Has a stack of so many octets, rounded up as the system needs it.
+    /// Sets the size of the stack in octets, rounded up as the system needs it.
     pub fn stack_size(mut self, octets: usize) -> Self {
         self.stack = Some(octets);
         self
@@ -200,6 +200,17 @@ impl<T> Thread<T> {
     pub fn is_finished(&self) -> bool {
         self.0.is_finished()
     }
+}
+
+/// Returns the kernel's number of the calling thread. One system call.
+///
+/// ```
+/// use oxorb_sys::{schedule, thread};
+///
+/// assert!(schedule::of(thread::current_id()).is_ok());
+/// ```
+pub fn current_id() -> i32 {
+    rustix::thread::gettid().as_raw_nonzero().get()
 }
 
 /// Binds the calling thread to one processor.

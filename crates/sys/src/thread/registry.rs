@@ -44,7 +44,7 @@ pub enum Purpose {
     LookUp,
     /// Closes client connections that idle.
     IdleConnections,
-    /// Has servants cleaned up after their objects were deactivated.
+    /// Cleans up servants after their objects were deactivated.
     Etherealizer,
     /// Waits for signals, or ends the ORB after one.
     Shutdown,
@@ -67,7 +67,7 @@ pub struct Listed {
     pub id: i32,
     /// The name under which tools show it.
     pub name: String,
-    /// Its work.
+    /// Purpose of the thread.
     pub purpose: Purpose,
     /// The attributes that were declared for it.
     pub configured: Attributes,

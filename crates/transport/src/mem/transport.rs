@@ -226,11 +226,11 @@ impl Acceptor for MemAcceptor {
     fn accept(&self) -> io::Result<Box<dyn Link>> {
         let mut queue = lock(&self.place.queue);
         loop {
-            if queue.closed {
-                return Err(io::ErrorKind::NotConnected.into());
-            }
             if let Some(link) = queue.waiting.pop_front() {
                 return Ok(link);
+            }
+            if queue.closed {
+                return Err(io::ErrorKind::NotConnected.into());
             }
             queue = self
                 .place
@@ -248,12 +248,7 @@ impl Acceptor for MemAcceptor {
             places.open.remove(name);
         }
         drop(places);
-        let mut queue = lock(&self.place.queue);
-        queue.closed = true;
-        // Whoever waited there is refused.
-        let refused = std::mem::take(&mut queue.waiting);
-        drop(queue);
-        drop(refused);
+        lock(&self.place.queue).closed = true;
         self.place.changed.notify_all();
     }
 

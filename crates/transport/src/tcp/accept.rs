@@ -2,16 +2,17 @@
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use oxorb_sys::socket::{self, Listen, Shutdown};
+use oxorb_sys::steering;
 
 use super::{Place, TcpLink};
 use crate::{Acceptor, Endpoint, Link, ListenError};
 
-/// How many clients may wait to be accepted: what Linux allows unless told otherwise
-/// (`net.core.somaxconn`).
+/// Number of clients that may wait to be accepted: Linux's own default (`net.core.somaxconn`).
 const BACKLOG: i32 = 4096;
 
 /// A listening TCP socket.
@@ -20,6 +21,8 @@ pub struct TcpAcceptor {
     socket: OwnedFd,
     endpoint: Endpoint,
     closed: AtomicBool,
+    /// Clients that had connected when it was closed, and were not accepted yet.
+    late: Mutex<Vec<OwnedFd>>,
 }
 
 impl TcpAcceptor {
@@ -28,6 +31,32 @@ impl TcpAcceptor {
     /// # Errors
     /// [`ListenError`] for the first address that failed, when none could be had.
     pub fn listen(endpoint: &Endpoint) -> Result<Self, ListenError> {
+        Self::listen_by(endpoint, socket::listen)
+    }
+
+    /// Listens as one of a group, on the first address of `endpoint` that can be had: see
+    /// [`listen_in_group`](crate::Transport::listen_in_group).
+    ///
+    /// # Errors
+    /// [`ListenError`] for the first address that failed, when none could be had.
+    pub fn listen_in_group(
+        endpoint: &Endpoint,
+        first: bool,
+        cpu: Option<usize>,
+    ) -> Result<Self, ListenError> {
+        Self::listen_by(endpoint, |address, how| {
+            // The system would let any process of this user join.
+            if first && address.port() != 0 && !steering::is_free(address, how)? {
+                return Err(io::ErrorKind::AddrInUse.into());
+            }
+            steering::listen_shared(address, how, cpu)
+        })
+    }
+
+    fn listen_by(
+        endpoint: &Endpoint,
+        open: impl Fn(SocketAddr, Listen) -> io::Result<OwnedFd>,
+    ) -> Result<Self, ListenError> {
         let place = Place::of(endpoint);
         let failed = |address: String, error: io::Error| ListenError {
             endpoint: Box::new(endpoint.clone()),
@@ -44,7 +73,7 @@ impl TcpAcceptor {
                 dual_stack,
                 backlog: BACKLOG,
             };
-            match socket::listen(address, how).and_then(|socket| Self::new(socket, endpoint)) {
+            match open(address, how).and_then(|socket| Self::new(socket, endpoint)) {
                 Ok(acceptor) => return Ok(acceptor),
                 Err(error) => {
                     first_failure.get_or_insert_with(|| failed(address.to_string(), error));
@@ -64,18 +93,32 @@ impl TcpAcceptor {
             }
             .endpoint(endpoint),
             closed: AtomicBool::new(false),
+            late: Mutex::default(),
         })
     }
 }
 
-impl Acceptor for TcpAcceptor {
-    fn accept(&self) -> io::Result<Box<dyn Link>> {
+/// The socket: readable when a client waits.
+impl AsFd for TcpAcceptor {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+impl TcpAcceptor {
+    /// Accepts a client as [`Acceptor::accept`] does, as a link of TCP.
+    ///
+    /// # Errors
+    /// Those of [`Acceptor::accept`]; [`io::ErrorKind::WouldBlock`] where nobody waits and the socket was told not to wait.
+    pub fn accept_link(&self) -> io::Result<TcpLink> {
         loop {
             if self.closed.load(Ordering::Acquire) {
-                return Err(io::ErrorKind::NotConnected.into());
+                // Whoever had connected by then is told so, instead of losing a request.
+                let late = self.late().pop().ok_or(io::ErrorKind::NotConnected)?;
+                return TcpLink::new(late);
             }
             match socket::accept(&self.socket).and_then(TcpLink::new) {
-                Ok(link) => return Ok(Box::new(link)),
+                Ok(link) => return Ok(link),
                 // A signal, or a peer that is gone again: wait for the next.
                 Err(error) if is_about_peer(&error) => {}
                 // `close` ends the wait with an error too: see above which it was.
@@ -84,10 +127,35 @@ impl Acceptor for TcpAcceptor {
             }
         }
     }
+}
+
+impl TcpAcceptor {
+    fn late(&self) -> MutexGuard<'_, Vec<OwnedFd>> {
+        self.late.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Acceptor for TcpAcceptor {
+    fn accept(&self) -> io::Result<Box<dyn Link>> {
+        Ok(Box::new(self.accept_link()?))
+    }
 
     fn close(&self) {
-        self.closed.store(true, Ordering::Release);
+        // Whoever accepts then waits for it.
+        let mut late = self.late();
+        if self.closed.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        // The system resets the connections that wait when the socket is shut down.
+        if socket::set_blocking(&self.socket, false).is_ok() {
+            let waiting = (0..BACKLOG).map_while(|_| socket::accept(&self.socket).ok());
+            late.extend(waiting);
+        }
         let _ = socket::shutdown(&self.socket, Shutdown::Both);
+    }
+
+    fn steer_by_mark(&self, marks: &[(u8, u32)], otherwise: u32) -> io::Result<()> {
+        steering::by_mark(&self.socket, marks, otherwise)
     }
 
     fn endpoint(&self) -> &Endpoint {

@@ -1,4 +1,4 @@
-//! Which hosts go into a reference.
+//! Choice of the hosts that go into a reference.
 //!
 //! A reference that carries `0.0.0.0`, the loopback address or the wrong one of several interfaces
 //! is the oldest complaint about CORBA. The rule here: what the user named is published as named;
@@ -41,7 +41,7 @@ pub(super) fn published_hosts(place: &Place) -> io::Result<Vec<String>> {
     Ok(hosts.iter().map(ToString::to_string).collect())
 }
 
-/// What to write into references instead of the addresses found (omniORB's `endPointPublish`).
+/// Hosts to write into references instead of the addresses found (omniORB's `endPointPublish`).
 ///
 /// ```
 /// use oxorb_transport::Publish;

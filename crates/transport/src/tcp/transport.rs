@@ -73,6 +73,15 @@ impl Transport for Tcp {
         Ok(Box::new(TcpAcceptor::listen(at)?))
     }
 
+    fn listen_in_group(
+        &self,
+        at: &Endpoint,
+        first: bool,
+        cpu: Option<usize>,
+    ) -> Result<Box<dyn Acceptor>, ListenError> {
+        Ok(Box::new(TcpAcceptor::listen_in_group(at, first, cpu)?))
+    }
+
     fn published(&self, at: &Endpoint, rules: &[Publish]) -> io::Result<Vec<Address>> {
         published(&Place::of(at), rules)
     }
@@ -134,18 +143,41 @@ impl Transport for Tcp {
         })
     }
 
-    fn start(&self, to: &Address) -> io::Result<Start> {
-        let at: SocketAddr = match host_and_port(to) {
-            Some((host, port)) => match host.parse() {
-                Ok(ip) => SocketAddr::new(ip, port),
-                // With a zone, as a resolver says it.
-                Err(_) => to.place().parse().map_err(|_| foreign(to))?,
-            },
-            None => return Err(foreign(to)),
-        };
-        let connecting = socket::Connecting::start(at)?;
-        Ok(Start::Wait(Box::new(Attempt(Some(connecting)))))
+    fn listen_point(&self, address: &Address) -> Option<(String, u16)> {
+        let (host, port) = host_and_port(address)?;
+        Some((host.to_owned(), port))
     }
+
+    /// Takes any: addresses may be translated on the way, so that nothing tells whose they are.
+    fn verify_point(
+        &self,
+        host: &str,
+        port: u16,
+        _link: &dyn Link,
+    ) -> Result<Option<Address>, String> {
+        Ok(Some(address(host, port)))
+    }
+
+    fn start(&self, to: &Address) -> io::Result<Start> {
+        begin(to, None)
+    }
+
+    fn start_marked(&self, to: &Address, dscp: u8) -> io::Result<Start> {
+        begin(to, Some(dscp))
+    }
+}
+
+fn begin(to: &Address, dscp: Option<u8>) -> io::Result<Start> {
+    let at: SocketAddr = match host_and_port(to) {
+        Some((host, port)) => match host.parse() {
+            Ok(ip) => SocketAddr::new(ip, port),
+            // With a zone, as a resolver says it.
+            Err(_) => to.place().parse().map_err(|_| foreign(to))?,
+        },
+        None => return Err(foreign(to)),
+    };
+    let connecting = socket::Connecting::start_marked(at, dscp)?;
+    Ok(Start::Wait(Box::new(Attempt(Some(connecting)))))
 }
 
 /// Returns the address of a socket; its zone, if it has one, as a number.
@@ -181,7 +213,8 @@ impl Connecting for Attempt {
     }
 }
 
-/// Where nobody listens on a port of this host, TCP may join a socket to itself.
+/// Makes a link of a connected socket. [`io::ErrorKind::ConnectionRefused`] if TCP joined the socket to itself, which it may
+/// do if no process listens on a port of this host.
 fn own_link(socket: OwnedFd) -> io::Result<TcpLink> {
     let link = TcpLink::new(socket)?;
     if link.local_address() == link.peer_address() {

@@ -5,8 +5,9 @@ use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
 use oxorb_conformance::guard;
+use oxorb_transport::mem::Memory;
 use oxorb_transport::tcp::{Place, Tcp, connect};
-use oxorb_transport::{Acceptor, ListenError, Notation, Part, Transport};
+use oxorb_transport::{Acceptor, ListenError, Notation, Part, Transport, connect as connect_to};
 
 const LONG: Duration = Duration::from_secs(20);
 
@@ -51,6 +52,30 @@ fn a_peer_that_is_gone_does_not_stop_the_next() {
     let mut buffer = Vec::new();
     found.read(&mut buffer, 4).unwrap();
     assert_eq!(buffer, b"here");
+}
+
+/// They may have sent requests, and are told that those were not run.
+#[test]
+fn peers_that_had_connected_are_accepted_after_the_end() {
+    let _guard = guard();
+    let memory = Memory::new();
+    for (transport, place) in [(&Tcp as &dyn Transport, "127.0.0.1"), (&memory, "")] {
+        let endpoints = transport.endpoints(Notation::Url, Part::new(place));
+        let acceptor = transport.listen(&endpoints.unwrap()[0]).unwrap();
+        let address = transport.own_address(acceptor.endpoint());
+        let clients = [(); 3].map(|()| connect_to(transport, &address, LONG).unwrap());
+        for client in &clients {
+            client.write(&mut [IoSlice::new(b"here")]).unwrap();
+        }
+        acceptor.close();
+        for _ in &clients {
+            let mut buffer = Vec::new();
+            acceptor.accept().unwrap().read(&mut buffer, 4).unwrap();
+            assert_eq!(buffer, b"here");
+        }
+        let end = acceptor.accept().err().expect("no more have connected");
+        assert_eq!(end.kind(), ErrorKind::NotConnected);
+    }
 }
 
 #[test]

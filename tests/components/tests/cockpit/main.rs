@@ -1,6 +1,7 @@
 //! A cockpit of components, navigated by a client of another ORB.
 
 mod carried;
+mod connectors;
 mod ending;
 mod errors;
 mod events;

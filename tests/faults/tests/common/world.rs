@@ -23,20 +23,32 @@ impl World {
     /// # Panics
     /// Where `OXORB_REQUIRE_TOOLS` asks for it and the system permits no namespaces.
     pub(crate) fn enter(test: &str) -> Option<World> {
+        World::enter_by(
+            test,
+            &[
+                "--net",
+                "--mount",
+                "--pid",
+                "--fork",
+                "--kill-child",
+                "--mount-proc",
+            ],
+        )
+    }
+
+    /// Enters a world as [`enter`](World::enter) does, whose processes see those of the kernel: threads that take packets,
+    /// for one.
+    pub(crate) fn enter_with_kernel(test: &str) -> Option<World> {
+        World::enter_by(test, &["--net", "--mount", "--fork", "--kill-child"])
+    }
+
+    fn enter_by(test: &str, apart: &[&str]) -> Option<World> {
         if std::env::var(WORLD).is_ok_and(|inside| inside == test) {
             // Names of namespaces are files.
             command("mount", &["-t", "tmpfs", "none", "/run"]);
             command("ip", &["link", "set", "lo", "up"]);
             return Some(World);
         }
-        let apart = [
-            "--net",
-            "--mount",
-            "--pid",
-            "--fork",
-            "--kill-child",
-            "--mount-proc",
-        ];
         let permitted = Command::new("unshare")
             .args(apart)
             .args(["ip", "link"])
@@ -70,13 +82,41 @@ impl World {
         command("ip", &["-n", name, "link", "set", "lo", "up"]);
     }
 
+    /// Returns the name of the device at that address.
+    pub(crate) fn device(address: &str) -> String {
+        // Named after the addresses, which are unlike.
+        format!("to{}", address.replace('.', "-"))
+    }
+
+    /// Runs a program of the system on a host, and returns what it says; the error is what it complains of.
+    pub(crate) fn run(
+        &self,
+        host: &str,
+        program: &str,
+        arguments: &[&str],
+    ) -> Result<String, String> {
+        let mut command = match host {
+            "" => Command::new(program),
+            host => {
+                let mut command = Command::new("ip");
+                command.args(["netns", "exec", host, program]);
+                command
+            }
+        };
+        let output = command.args(arguments).output();
+        let output = output.map_err(|error| format!("{program}: {error}"))?;
+        let text = |octets| String::from_utf8_lossy(octets).into_owned();
+        match output.status.success() {
+            true => Ok(text(&output.stdout)),
+            false => Err(text(&output.stderr)),
+        }
+    }
+
     /// A cable between two hosts; the empty name is the test's own. Each end has its address, in a network of
     /// 256 addresses.
     pub(crate) fn cable(&self, ends: [(&str, &str); 2]) {
-        // Named after the addresses, which are unlike.
-        let device = |address: &str| format!("to{}", address.replace('.', "-"));
         let [(first, first_address), (second, second_address)] = ends;
-        let devices = [device(first_address), device(second_address)];
+        let devices = [World::device(first_address), World::device(second_address)];
         let (one, other) = (&devices[0], &devices[1]);
         command(
             "ip",

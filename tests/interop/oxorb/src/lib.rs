@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use oxorb::interceptor::{ClientInterceptor, ClientRequest, Interrupt};
 use oxorb::policy::{CommunicationClass, Qos, RequestQos};
-use oxorb::{Orb, SystemException};
+use oxorb::{Builder, Orb, SystemException};
 
 pub use idl::{
     interop, interop_any, interop_async, interop_jacorb, interop_omniorb, interop_values, messaging,
@@ -63,6 +63,19 @@ impl Args {
         }
         Ok((args, orb))
     }
+}
+
+/// Returns a builder of a further ORB that trusts whom the first one does, and shows the same certificate.
+pub fn trusting_alike() -> Builder {
+    let args: Vec<String> = std::env::args().collect();
+    let pairs = args.windows(2).filter_map(|pair| match pair {
+        [name, value] => Some((name.strip_prefix("-ORB")?, value)),
+        _ => None,
+    });
+    let about_trust = pairs.filter(|(name, _)| name.starts_with("Tls") || *name == "SecureOnly");
+    about_trust.fold(Orb::builder(), |builder, (name, value)| {
+        builder.setting(name, value)
+    })
 }
 
 /// Each call says what it is worth, which peers without RIOP must pass over.

@@ -1,4 +1,4 @@
-//! One act: a server process that runs the plan, and what its displays show.
+//! An act: a server process that runs the plan, and what its displays show.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use crate::demo::live::{Live, progress};
 use crate::demo::process::{PATIENCE, Process};
 use crate::output::{Done, FAINT, Failed, Format, STRONG, because, print};
 
-/// Both acts, in their order.
+/// The two acts, in their order.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Act {
     /// The plan alone.
@@ -32,7 +32,7 @@ impl Act {
     }
 }
 
-/// What was seen in one act.
+/// Results of an act.
 #[derive(serde::Serialize)]
 pub(super) struct Played {
     /// Threads of the server at SCHED_FIFO.
@@ -128,7 +128,7 @@ fn start(act: Act, cpu: usize, documents: &Documents) -> Result<Process, Failed>
     Process::start("the server", &line)
 }
 
-/// What people see while an act runs.
+/// View of an act while it runs.
 struct View {
     is_live: bool,
     is_silent: bool,

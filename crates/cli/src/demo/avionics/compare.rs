@@ -1,4 +1,4 @@
-//! Both acts side by side.
+//! The two acts side by side.
 
 use std::fmt::{self, Display};
 

@@ -1,4 +1,4 @@
-//! What a display showed, and when.
+//! Pictures of a display and their times.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -9,9 +9,9 @@ use crate::statistics::Time;
 /// A display of the server process, as its lines on standard output tell of it.
 pub(super) struct Instrument {
     promise: Promise,
-    /// By number of the tick: how long after the tick the picture was complete, in microseconds.
+    /// Microseconds from the tick until its picture was complete, by number of the tick.
     drawn: BTreeMap<u64, u64>,
-    /// Where that was, in the display's words.
+    /// Position in the latest picture, in the display's words.
     latest: String,
 }
 
@@ -19,14 +19,15 @@ pub(super) struct Instrument {
 #[derive(serde::Serialize)]
 pub(super) struct Seen {
     pub(super) deadline_ns: u64,
-    /// The longest response that the check of plan and real-time resources proves, for the planned work; nothing for the act
+    /// The longest response that the check of plan and real-time resources proves, for the planned work;
+    /// nothing for the act
     /// without them.
     pub(super) proved_ns: Option<u64>,
     /// Ticks whose deadline was within the act.
     pub(super) ticks: u64,
     /// Pictures that were complete after their deadline, or never.
     pub(super) missed: u64,
-    /// Those of them that were never drawn: the tick was lost while the one before was still handled.
+    /// Ticks that were never drawn: lost while the one before was still handled.
     pub(super) lost: u64,
     pub(super) p50_ns: u64,
     pub(super) max_ns: u64,
@@ -66,7 +67,8 @@ impl Instrument {
         !self.drawn.is_empty()
     }
 
-    /// Returns a line about the last picture, and marks of the last ticks that were released since `from` and are due by `now`,
+    /// Returns a line about the last picture, and marks of the last ticks that were released since `from` and
+    /// are due by `now`,
     /// times of the monotonic clock in nanoseconds.
     pub(super) fn line(&self, from: u64, now: u64) -> String {
         const MARKS: u64 = 30;

@@ -1,4 +1,4 @@
-//! What consumers may ask for.
+//! Filters of the consumers.
 
 use std::fmt::{self, Display};
 use std::sync::Arc;

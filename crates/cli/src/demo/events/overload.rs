@@ -22,7 +22,7 @@ use crate::statistics::{Latencies, Percentiles, Time};
 /// Events a second: readings of four sources, and alarms.
 const RATE: u32 = 520;
 
-/// One event of so many is an alarm.
+/// Number of events of which one is an alarm.
 const ALARM_EVERY: u64 = 26;
 
 /// Time that a slow consumer takes for an event.

@@ -14,7 +14,7 @@ use super::{PATIENCE, READING, event};
 use crate::output::{Failed, GOOD, because};
 use crate::statistics::Time;
 
-/// What the consumer asks for.
+/// Filter of the consumer.
 const FILTER: &str = "type==17 || deadline(200ms)";
 
 /// Beats before the silence, and the time between two.

@@ -55,7 +55,9 @@ fn crate_folder(text: &str) -> Result<(String, String), String> {
 }
 
 /// Writes one assembly.
-pub(super) fn run(args: &Args) -> Done {
+pub(super) fn run(mut args: Args) -> Done {
+    files::take_rt(&args.plan, &mut args.rt);
+    let args = &args;
     let wrong = |file: &Path, error: Error| files::located(file, &error);
     let plan = files::read(&args.plan, None)?
         .into_plan()

@@ -1,4 +1,4 @@
-//! What the program of one process consists of, from the plan.
+//! Parts of the program of one process, from the plan.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -6,7 +6,7 @@ use oxorb_deploy::basic::PortKind;
 use oxorb_deploy::check::{Input, set_of, type_of};
 use oxorb_deploy::plan::{Connection, Endpoint, Implementation, Instance, Plan};
 use oxorb_deploy::rtcad::{
-    ConnectionBands, PolicySet, ServerResources, Threadpool, ThreadpoolWithLanes,
+    ConnectionBands, Events, PolicySet, ServerResources, Threadpool, ThreadpoolWithLanes,
 };
 use oxorb_deploy::{Finding, Place, Process, Source};
 
@@ -86,7 +86,7 @@ pub(super) struct Part {
     pub(super) ior_files: Vec<String>,
 }
 
-/// How a connection is made at the side of who uses.
+/// Way in which a connection is made at the side of who uses.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum How {
     Receptacle,
@@ -94,7 +94,7 @@ pub(super) enum How {
     Publisher,
 }
 
-/// Where a connection's reference comes from.
+/// Origin of a connection's reference.
 pub(super) enum Origin<'p> {
     /// A facet, or an event sink, of an instance.
     Port(usize, &'p str),
@@ -145,6 +145,16 @@ impl<'p> Assembly<'p> {
         }
         for &at in &process.instances {
             let instance = &input.plan.instance[at];
+            let attachment = (input.resources).and_then(|it| it.attachment(&instance.name));
+            if let Some(carried) = attachment.filter(|it| it.events == Some(Events::Channel)) {
+                let what = format!(
+                    "the events of instance {:?} go through a channel, which is not written here",
+                    instance.name
+                );
+                let finding = Finding::error(carried.place, what)
+                    .cure("take events = \"channel\" out, or run the plan by an executable");
+                findings.push(finding.within(Source::Rtcad));
+            }
             findings.extend(unknown_policies(instance, input.resources));
             let container = assembly.container(instance, input.resources);
             match assembly.part(instance, input, container) {
@@ -409,7 +419,7 @@ fn unknown_policies(instance: &Instance, resources: Option<&ServerResources>) ->
     findings
 }
 
-/// What connections are looked up in.
+/// Tables that connections are looked up in.
 struct Linking<'p> {
     plan: &'p Plan,
     resources: Option<&'p ServerResources>,

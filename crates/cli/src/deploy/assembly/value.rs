@@ -16,8 +16,12 @@ pub(super) fn argument(value: &Any, types: &str) -> Result<String, Finding> {
         (Type::Basic(Basic::Objref), Data::Text(url)) => {
             Ok(format!("Some(&resolve(&orb, {url:?})?)"))
         }
-        (Type::Basic(Basic::String | Basic::WString), Data::Text(text)) => Ok(format!("{text:?}")),
-        (Type::Struct { .. }, data) => Ok(format!("&{}", writer.owned(kind, data)?)),
+        (Type::Basic(Basic::String | Basic::WString) | Type::Bounded { .. }, Data::Text(text)) => {
+            Ok(format!("{text:?}"))
+        }
+        (Type::Struct { .. } | Type::Array { .. }, data) => {
+            Ok(format!("&{}", writer.owned(kind, data)?))
+        }
         (Type::Sequence { element, .. }, Data::Sequence(items)) => {
             Ok(format!("&[{}]", writer.all(element, items)?))
         }
@@ -56,7 +60,7 @@ impl Writer<'_> {
     /// A value that owns all that is in it.
     fn owned(&self, kind: &Type, data: &Data) -> Result<String, Finding> {
         Ok(match (resolved(kind), data) {
-            (Type::Basic(basic), data) => self.basic(*basic, data)?,
+            (Type::Basic(basic) | Type::Bounded { basic, .. }, data) => self.basic(*basic, data)?,
             (Type::Enum { type_id, .. }, Data::Enum(name)) => {
                 let variant = names::enumerator(name);
                 let variant = variant.ok_or_else(|| self.wrong(format!("{name:?} is no name")))?;
@@ -78,6 +82,9 @@ impl Writer<'_> {
             }
             (Type::Sequence { element, .. }, Data::Sequence(items)) => {
                 format!("vec![{}]", self.all(element, items)?)
+            }
+            (Type::Array { element, .. }, Data::Sequence(items)) => {
+                format!("[{}]", self.all(element, items)?)
             }
             _ => return Err(self.wrong("the property has no value")),
         })

@@ -13,7 +13,7 @@ use crate::output::{Done, Failed, because, print_json};
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    what: What,
+    pub(super) what: What,
     /// Image of all containers
     #[arg(long, value_name = "IMAGE")]
     image: String,
@@ -22,24 +22,35 @@ pub(crate) struct Args {
     memory: String,
 }
 
-/// Octets of a plan that a ConfigMap holds at most.
+/// Octets of all documents that a ConfigMap holds at most.
 const MOST: usize = 900 << 10;
+
+/// Folder of a container in which the documents are, and their names there.
+const FOLDER: &str = "/etc/oxorb";
+const PLAN: &str = "plan.toml";
+const RESOURCES: &str = "rt.toml";
 
 /// Writes the manifests to standard output.
 pub(super) fn run(args: &Args) -> Done {
     let loaded = args.what.load()?;
-    let text = Document::from(loaded.plan.clone()).write(Format::Toml)?;
-    if text.len() > MOST {
+    let plan = Document::from(loaded.plan.clone()).write(Format::Toml)?;
+    let mut documents = serde_json::Map::from_iter([(PLAN.to_owned(), Value::from(plan))]);
+    if let Some(resources) = &loaded.resources {
+        let text = Document::from(resources.clone()).write(Format::Toml)?;
+        documents.insert(RESOURCES.to_owned(), text.into());
+    }
+    let texts = documents.values().filter_map(Value::as_str);
+    let octets: usize = texts.map(str::len).sum();
+    if octets > MOST {
         return Err(because(format!(
-            "the plan has {} octets, and a ConfigMap holds {MOST}: divide the plan",
-            text.len()
+            "plan and real-time resources have {octets} octets, and a ConfigMap holds {MOST}: divide the plan"
         )));
     }
     let mut items = vec![json!({
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": {"name": config(&loaded), "labels": labels(&loaded, None)},
-        "data": {"plan.toml": text},
+        "data": documents,
     })];
     let mut names = HashSet::new();
     let lookup = loaded.lookup();
@@ -60,7 +71,7 @@ fn config(loaded: &Loaded) -> String {
     short(&format!("oxorb-{}", loaded.name))
 }
 
-/// At most 63 characters, the limit of names: what is longer ends with a hash of all of it (FNV-1a).
+/// Shortens a name to 63 characters, the limit: a longer one ends with a hash of all of it (FNV-1a).
 fn short(name: &str) -> String {
     const MOST: usize = 63;
     if name.len() <= MOST {
@@ -95,12 +106,13 @@ fn deployment(
     process: &Process,
     resources: Option<&Lookup<'_>>,
 ) -> Result<Value, Failed> {
-    let words = args.what.words("/etc/oxorb/plan.toml", process)?;
+    let file = |name: &str| format!("{FOLDER}/{name}");
+    let words = args.what.words(&file(PLAN), &file(RESOURCES), process)?;
     let mut container = json!({
         "name": short(&slug(&process.name)),
         "image": args.image,
         "command": words,
-        "volumeMounts": [{"name": "plan", "mountPath": "/etc/oxorb", "readOnly": true}],
+        "volumeMounts": [{"name": "plan", "mountPath": FOLDER, "readOnly": true}],
     });
     if loaded.is_real_time(process, resources) {
         // SCHED_FIFO, and memory that stays. Whole processors, the same as request and as limit, are exclusive ones.

@@ -22,21 +22,21 @@ pub(crate) enum Command {
         have priorities may use real-time scheduling and lock memory, and run on the processors that are said.\n\
         The units are checked with systemd-analyze where that is installed.\n\nExample:\n  \
         oxorb deploy emit systemd plan.toml --rt rt.toml --out units \\\n    \
-        --command '/usr/local/bin/display --node {node} --process {process}'"
+        --command '/usr/local/bin/display --plan {plan} --rt {rt} --node {node} --process {process}'"
     )]
     Systemd(systemd::Args),
     /// Write manifests of Kubernetes
     #[command(
-        after_help = "Each process of the plan becomes a Deployment of one replica on its node, and the plan a ConfigMap, mounted at\n\
-        /etc/oxorb. With --rt, processes whose instances have priorities get SYS_NICE and IPC_LOCK, and whole processors, which\n\
+        after_help = "Each process of the plan becomes a Deployment of one replica on its node, and plan and real-time resources a\n\
+        ConfigMap, mounted at /etc/oxorb. With --rt, processes whose instances have priorities get SYS_NICE and IPC_LOCK, and whole processors, which\n\
         the static policy of the kubelet's CPU manager makes exclusive.\n\nExample:\n  \
         oxorb deploy emit kubernetes plan.toml --rt rt.toml --image registry.example/display:1 \\\n    \
-        --command '/display --node {node} --process {process}' > display.json"
+        --command '/display --plan {plan} --rt {rt} --node {node} --process {process}' > display.json"
     )]
     Kubernetes(kubernetes::Args),
 }
 
-/// Which plan, and how its processes are started.
+/// Plan, and the way in which its processes are started.
 #[derive(clap::Args)]
 pub(super) struct What {
     /// Deployment plan: .cdp or .toml
@@ -45,7 +45,7 @@ pub(super) struct What {
     /// Real-time resources of the plan's instances: .csr or .toml
     #[arg(long, value_name = "RTCAD", value_hint = clap::ValueHint::FilePath)]
     rt: Option<PathBuf>,
-    /// Command of each process, in which {plan}, {node} and {process} are replaced; words are separated by spaces
+    /// Command of each process, in which {plan}, {rt}, {node} and {process} are replaced; words are separated by spaces
     #[arg(long, value_name = "COMMAND")]
     command: String,
 }
@@ -60,10 +60,16 @@ struct Loaded {
 }
 
 /// Writes for one engine.
-pub(super) fn run(command: &Command) -> Done {
+pub(super) fn run(command: Command) -> Done {
     match command {
-        Command::Systemd(args) => systemd::run(args),
-        Command::Kubernetes(args) => kubernetes::run(args),
+        Command::Systemd(mut args) => {
+            files::take_rt(&args.what.plan, &mut args.what.rt);
+            systemd::run(&args)
+        }
+        Command::Kubernetes(mut args) => {
+            files::take_rt(&args.what.plan, &mut args.what.rt);
+            kubernetes::run(&args)
+        }
     }
 }
 
@@ -130,10 +136,31 @@ impl What {
         })
     }
 
-    /// The words of the command of a process.
-    fn words(&self, plan: &str, process: &Process) -> Result<Vec<String>, Failed> {
+    /// Returns the words of the command of a process that reads these files; `rt` counts only where there are real-time
+    /// resources.
+    fn words(&self, plan: &str, rt: &str, process: &Process) -> Result<Vec<String>, Failed> {
+        let (has_plan, has_rt) = (
+            self.command.contains("{plan}"),
+            self.command.contains("{rt}"),
+        );
+        match &self.rt {
+            None if has_rt => {
+                return Err(because(format!(
+                    "--command {:?} has {{rt}}, and no real-time resources are given: add --rt FILE",
+                    self.command
+                )));
+            }
+            Some(_) if has_plan && !has_rt && !self.command.contains("--rt") => {
+                return Err(because(format!(
+                    "processes of --command {:?} would run without the real-time resources: add --rt {{rt}} to it",
+                    self.command
+                )));
+            }
+            _ => {}
+        }
         let fill = |word: &str| {
             word.replace("{plan}", plan)
+                .replace("{rt}", rt)
                 .replace("{node}", &process.node)
                 .replace("{process}", &process.name)
         };

@@ -15,7 +15,7 @@ use crate::output::{Done, Failed, because, print};
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    what: What,
+    pub(super) what: What,
     /// Folder for the units; made unless it is there
     #[arg(long, value_name = "FOLDER", value_hint = clap::ValueHint::DirPath)]
     out: PathBuf,
@@ -27,7 +27,10 @@ pub(crate) struct Args {
 /// Writes the units, and lets systemd check them.
 pub(super) fn run(args: &Args) -> Done {
     let loaded = args.what.load()?;
-    let plan = std::path::absolute(&args.what.plan)?;
+    let absolute = |file: &Path| std::path::absolute(file).map(|file| file.display().to_string());
+    let plan = absolute(&args.what.plan)?;
+    let resources = args.what.rt.as_deref().map(absolute).transpose()?;
+    let resources = resources.unwrap_or_default();
     let mut folders: Vec<PathBuf> = Vec::new();
     let mut known = HashSet::new();
     let lookup = loaded.lookup();
@@ -38,7 +41,7 @@ pub(super) fn run(args: &Args) -> Done {
             write(&folder.join(target(&loaded)), &target_unit(&loaded))?;
             folders.push(folder.clone());
         }
-        let words = args.what.words(&plan.display().to_string(), process)?;
+        let words = args.what.words(&plan, &resources, process)?;
         let unit = service(
             &loaded,
             process,

@@ -41,7 +41,7 @@ pub(crate) struct Args {
     /// Seconds between two looks whether both channels are there
     #[arg(long, value_name = "S", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=3600))]
     period: u64,
-    /// Where to listen. 0: the system chooses
+    /// Port to listen on. 0: the system chooses
     #[arg(long, default_value_t = 0)]
     port: u16,
     #[command(flatten)]
@@ -51,7 +51,7 @@ pub(crate) struct Args {
     format: Format,
 }
 
-/// Other gateways.
+/// Kinds of gateways beside the one that copies between channels.
 #[derive(clap::Subcommand)]
 enum Kind {
     /// Send events as datagrams to hosts or multicast groups, or receive them, as TAO's UDP gateways do

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use oxorb::{Interface as _, Orb};
 use oxorb_event::gateway::{
-    AskedAddresses, Destinations, Interface, ReceiverOptions, SenderOptions, UdpReceiver, UdpSender,
+    AskedAddresses, Destinations, GroupOptions, GroupReceiver, Interface, ReceiverOptions,
+    ReceiverStatistics, SenderOptions, UdpReceiver, UdpSender,
 };
 use oxorb_event::rtec_event_channel_admin::EventChannelRef;
 use oxorb_event::rtec_udp_admin::AddrServerRef;
@@ -30,7 +31,8 @@ use crate::output::{BAD, Done, Failed, Format, because, print, print_line};
     oxorb event gateway udp --channel corbaloc::host:2811/EventService --send 239.255.0.1:10001 --interface eth0\n  \
     oxorb event gateway udp --channel corbaloc::host:2811/EventService --receive 239.255.0.1:10001 --interface eth0\n  \
     oxorb event gateway udp --channel file:ec.ior 'type==17' --send '17@10.0.0.8:9000 *@10.0.0.9:9000' --crc\n  \
-    oxorb event gateway udp --channel file:ec.ior --addresses corbaloc::host:2812/Addresses")
+    oxorb event gateway udp --channel file:ec.ior --addresses corbaloc::host:2812/Addresses\n  \
+    oxorb event gateway udp --channel file:ec.ior --follow '17@239.255.0.2:10001 *@239.255.0.1:10001'")
 )]
 pub(crate) struct Args {
     /// Channel: IOR:, corbaloc:, corbaname: or file:
@@ -40,9 +42,10 @@ pub(crate) struct Args {
     #[arg(value_name = "FILTER")]
     filter: Option<String>,
     /// Send events to ADDRESS:PORT, or by type as 'TYPE@ADDRESS:PORT ... *@ADDRESS:PORT'
-    #[arg(long, value_name = "ADDRESS:PORT", required_unless_present_any = ["receive", "addresses"])]
+    #[arg(long, value_name = "ADDRESS:PORT", required_unless_present_any = ["receive", "follow", "addresses"])]
     send: Option<String>,
-    /// Send each event where an address server says (RtecUDPAdmin::AddrServer, of TAO or OxORB): IOR:, corbaloc:, corbaname:
+    /// Send each event where an address server says (RtecUDPAdmin::AddrServer, of TAO or OxORB): IOR:,
+    /// corbaloc:, corbaname:
     /// or file:. It is asked once in 10 seconds for each type and source
     #[arg(long, value_name = "URL", conflicts_with = "send")]
     addresses: Option<String>,
@@ -52,12 +55,17 @@ pub(crate) struct Args {
     /// Be an address server for other gateways, which tells them the addresses of --send: at corbaloc::HOST:PORT/NAME
     #[arg(long, value_name = "NAME", requires = "send")]
     serve_addresses: Option<String>,
-    /// The numbers before @ in --send are sources
-    #[arg(long, requires = "send")]
+    /// The numbers before @ in --send and --follow are sources
+    #[arg(long)]
     by_source: bool,
     /// Receive events at ADDRESS:PORT, which may be a multicast group
     #[arg(long, value_name = "ADDRESS:PORT")]
     receive: Option<SocketAddr>,
+    /// Receive in those multicast groups that events come in which consumers of the channel ask for, joined
+    /// and left as they
+    /// do: 'TYPE@ADDRESS:PORT ... *@ADDRESS:PORT', or the URL of an address server
+    #[arg(long, value_name = "GROUPS|URL", conflicts_with = "receive")]
+    follow: Option<String>,
     /// Interface for multicast groups: its name, or its IPv4 address. Unless given the system chooses
     #[arg(long, value_name = "INTERFACE")]
     interface: Option<Interface>,
@@ -73,7 +81,7 @@ pub(crate) struct Args {
     /// Seconds between two looks whether the channel is there
     #[arg(long, value_name = "S", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=3600))]
     period: u64,
-    /// Where the channel calls the gateway. 0: the system chooses
+    /// Port on which the channel calls the gateway. 0: the system chooses
     #[arg(long, default_value_t = 0)]
     port: u16,
     #[command(flatten)]
@@ -132,11 +140,12 @@ pub(crate) fn run(args: &Args) -> Done {
     totals.tell(args.format)
 }
 
-/// What to connect.
+/// Connections to make.
 struct Plan {
     filter: Filter,
     send: Option<SenderOptions>,
     receive: Option<ReceiverOptions>,
+    follow: Option<GroupOptions>,
 }
 
 impl Plan {
@@ -161,10 +170,32 @@ impl Plan {
             checksum: args.crc,
             ..ReceiverOptions::new(listen)
         });
+        let follow = match &args.follow {
+            None => None,
+            Some(groups) => {
+                let is_url = ["IOR:", "corbaloc:", "corbaname:", "file:"]
+                    .iter()
+                    .any(|scheme| groups.starts_with(scheme));
+                let mut options = GroupOptions::new(match is_url {
+                    true => asked(orb, groups)?,
+                    false => table(groups, args.by_source)?,
+                });
+                options.receiver.interface = interface;
+                options.receiver.checksum = args.crc;
+                options.period = Duration::from_secs(args.period);
+                Some(options)
+            }
+        };
+        if args.by_source && args.send.is_none() && follow.is_none() {
+            return Err(because(
+                "--by-source is about the numbers in --send and --follow",
+            ));
+        }
         Ok(Plan {
             filter,
             send,
             receive,
+            follow,
         })
     }
 
@@ -182,19 +213,28 @@ impl Plan {
         let mut ends = Ends {
             sender: None,
             receiver: None,
+            groups: None,
         };
         if let Some(options) = &self.send {
             let wanted = asks_for(&self.filter);
             ends.sender = Some(UdpSender::connect(channel, &wanted, options.clone())?);
         }
+        // A gateway in both directions does not hear itself.
+        let ignore = match &ends.sender {
+            Some(sender) => Some(sender.address()?),
+            None => None,
+        };
         if let Some(options) = &self.receive {
-            let mut options = options.clone();
-            // A gateway in both directions does not hear itself.
-            options.ignore = match &ends.sender {
-                Some(sender) => Some(sender.address()?),
-                None => None,
+            let options = ReceiverOptions {
+                ignore,
+                ..options.clone()
             };
             ends.receiver = Some(UdpReceiver::connect(channel, options)?);
+        }
+        if let Some(options) = &self.follow {
+            let mut options = options.clone();
+            options.receiver.ignore = ignore;
+            ends.groups = Some(GroupReceiver::connect(channel, options)?);
         }
         Ok(ends)
     }
@@ -236,12 +276,14 @@ fn asked(orb: &Orb, url: &str) -> Result<Destinations, Failed> {
 struct Ends {
     sender: Option<UdpSender>,
     receiver: Option<UdpReceiver>,
+    groups: Option<GroupReceiver>,
 }
 
 impl Ends {
     fn are_connected(&self) -> bool {
         self.sender.as_ref().is_none_or(UdpSender::is_connected)
             && self.receiver.as_ref().is_none_or(UdpReceiver::is_connected)
+            && self.groups.as_ref().is_none_or(GroupReceiver::is_connected)
     }
 }
 
@@ -271,8 +313,10 @@ impl Totals {
             self.nowhere += sent.nowhere;
             self.send_failed += sent.failed;
         }
-        if let Some(receiver) = &ends.receiver {
-            let received = receiver.statistics();
+        let receiver = ends.receiver.as_ref().map(UdpReceiver::statistics);
+        let groups = ends.groups.as_ref().map(|it| it.statistics().received);
+        for received in [receiver, groups].into_iter().flatten() {
+            let received: ReceiverStatistics = received;
             self.received += received.events;
             self.datagrams_received += received.datagrams;
             self.malformed += received.malformed;

@@ -36,14 +36,15 @@ pub enum Meaning {
         /// Difference that a reader of the table should know; may be empty.
         note: &'static str,
     },
-    /// Nothing, for the values that ask for what OxORB does anyway; an error for all others.
+    /// Accepted without effect, for the values that ask for what OxORB does anyway; an error for
+    /// all others.
     Checked {
         /// Returns what to do instead, where the value cannot be had.
         check: fn(&str) -> Result<(), String>,
         /// Values that pass.
         note: &'static str,
     },
-    /// Nothing: the reason.
+    /// Accepted without effect: the reason.
     Ignored(&'static str),
     /// An error, unless it is switched off (`0`, `no`): what to do instead.
     Refused(&'static str),

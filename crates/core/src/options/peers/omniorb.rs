@@ -28,6 +28,19 @@ fn any_tcp(value: &str) -> Result<(), String> {
         .to_owned())
 }
 
+/// Reads a server's demand for certificates of its clients.
+fn verify_mode(value: &str) -> Result<Option<String>, String> {
+    let mut words: Vec<_> = value.split(',').map(str::trim).collect();
+    words.retain(|word| *word != "once");
+    let clients = match words[..] {
+        ["none"] => "ignored",
+        ["peer"] => "asked",
+        ["peer", "fail"] => "required",
+        _ => return Err("expected none, or peer with fail or without".to_owned()),
+    };
+    Ok(Some(clients.to_owned()))
+}
+
 /// A limit that 0 switches off there, and which stays at its default here.
 fn unless_zero(value: &str) -> Result<Option<String>, String> {
     Ok((value != "0").then(|| value.to_owned()))
@@ -194,6 +207,17 @@ pub(super) const OPTIONS: &[PeerOption] = &[
         "only rules that let TCP through to everybody",
     ),
     ignored("socketSendBuffer", SOCKETS),
+    same("sslAcceptTimeOut", "TlsHandshakeTime"),
+    same("sslCAFile", "TlsRoots"),
+    refused("sslCAPath", "name one file of authorities by -ORBTlsRoots"),
+    same("sslKeyFile", "TlsCertificate"),
+    ignored("sslKeyPassword", "keys are not encrypted here"),
+    mapped(
+        "sslVerifyMode",
+        "TlsClients",
+        verify_mode,
+        "peer,fail: required; peer: asked; none: ignored. Servers are always verified",
+    ),
     ignored(
         "strictIIOP",
         "octets that follow a message's arguments are let pass",

@@ -140,7 +140,7 @@ pub(super) const COMMAND_LINE: &[PeerOption] = &[
     refused("DontRoute", "connections go where the system's routes lead"),
     ignored("LingerTimeout", "connections are closed in order"),
     ignored("IPHopLimit", "the system's hop limit is used"),
-    ignored("IPMulticastLoop", "there is no multicast"),
+    ignored("IPMulticastLoop", "-ORBMulticast loopback= says it"),
     same("LaneEndpoint", "LaneListenEndpoints"),
     ignored("ImplRepoServicePort", MULTICAST),
     ignored("MulticastDiscoveryEndpoint", MULTICAST),

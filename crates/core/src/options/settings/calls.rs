@@ -119,4 +119,13 @@ pub(super) const ALL: &[Setting] = &[
             Ok(())
         },
     },
+    Setting {
+        name: "ClassPacing",
+        value: "CLASS=OCTETS ...",
+        help: "Octets of requests that leave in a second, at most, over each connection of a communication class (isochronous, burst, message-stream), as in `burst=1000000`; over TCP. Default: any number.",
+        apply: |options, text| {
+            options.class_pacing = text.parse()?;
+            Ok(())
+        },
+    },
 ];

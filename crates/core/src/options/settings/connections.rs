@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use oxorb_transport::AccessError;
+use oxorb_transport::{AccessError, Multicast};
 
 use super::Setting;
 use crate::options::value::{number, or_none, positive, zero_or_one};
@@ -154,6 +154,16 @@ pub(super) const ALL: &[Setting] = &[
         help: "After how long a client closes an idle connection, in milliseconds; 0: never. Default 0.",
         apply: |options, text| {
             options.client_idle_timeout = or_none(text)?.map(|ms| Duration::from_millis(ms as u64));
+            Ok(())
+        },
+    },
+    Setting {
+        name: "Multicast",
+        value: "interface=NAME,ttl=N,loopback=yes|no,packet=OCTETS",
+        help: "How requests to groups (miop) are sent: by which interface, past how many routers, whether to members on this host, \
+               and octets of a packet. Default ttl=1,loopback=yes,packet=1452, and the interface of the system's routes.",
+        apply: |options, text| {
+            options.multicast = Multicast::parse(text)?;
             Ok(())
         },
     },

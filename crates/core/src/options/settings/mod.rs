@@ -6,30 +6,32 @@ mod limits;
 mod log;
 mod messages;
 mod references;
+mod security;
 mod serving;
 
 use super::Options;
 
-/// One thing that can be set by argument or environment.
+/// Setting by argument or environment.
 #[derive(Clone, Copy)]
 pub struct Setting {
-    /// After `-ORB`, and upper-cased after `OXORB_`.
+    /// Name, which follows `-ORB`, and upper-cased `OXORB_`.
     pub name: &'static str,
-    /// What it takes, as `--help` would print it.
+    /// Form of the value, as `--help` would print it.
     pub value: &'static str,
-    /// One sentence.
+    /// Description, a sentence.
     pub help: &'static str,
     pub(super) apply: fn(&mut Options, &str) -> Result<(), String>,
 }
 
-/// Everything that can be set by argument or environment.
+/// Settings by argument or environment, all of them.
 pub static SETTINGS: &[Setting] = &JOINED;
 
 /// The settings of each topic, in the order in which they are told.
-const TOPICS: [&[Setting]; 7] = [
+const TOPICS: [&[Setting]; 8] = [
     references::ALL,
     calls::ALL,
     connections::ALL,
+    security::ALL,
     messages::ALL,
     serving::ALL,
     log::ALL,

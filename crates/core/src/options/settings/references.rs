@@ -5,7 +5,9 @@ use oxorb_transport::Publish;
 use super::Setting;
 use crate::options::ENDPOINTS;
 use crate::options::collocation::{COLLOCATION, Collocation};
-use crate::options::strategies::{DEMULTIPLEXING, Demultiplexing, names};
+use crate::options::strategies::{
+    DEMULTIPLEXING, Demultiplexing, OPERATION_SEARCH, OperationSearch, names,
+};
 use crate::options::value::zero_or_one;
 
 pub(super) const ALL: &[Setting] = &[
@@ -71,9 +73,18 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "Demultiplexing",
         value: DEMULTIPLEXING,
-        help: "How POAs that name no lookup of their own find the object of a key: the key says where it is, by hashing, or by a perfect hash where the ids are known when the POA is made. Default active.",
+        help: "How POAs that name no lookup of their own find the object of a key: the key says where it is, by hashing, by a perfect hash where the ids are known when the POA is made, or one id after the other where servants are retained. Default active.",
         apply: |options, text| {
             options.demultiplexing = Demultiplexing::parse(text)?;
+            Ok(())
+        },
+    },
+    Setting {
+        name: "OperationSearch",
+        value: OPERATION_SEARCH,
+        help: "How skeletons find the operation of a request that does not say where it is, as those of other ORBs: as the IDL compiler was told, by a perfect hash, by binary search, or one name after the other. Default generated.",
+        apply: |options, text| {
+            options.operation_search = OperationSearch::parse(text)?;
             Ok(())
         },
     },

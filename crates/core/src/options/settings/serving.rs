@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use super::Setting;
+use crate::budget::{BudgetError, parse_rule};
 use crate::options::LANE_ENDPOINTS;
+use crate::options::lane_resources::{ARENA_FULL, ArenaFull, CALLBACK_THREADS, CallbackThreads};
 use crate::options::value::{
     milliseconds, number, positive, priority_mapping, scheduling_class, zero_or_one,
 };
@@ -25,6 +27,36 @@ pub(super) const ALL: &[Setting] = &[
         help: "How long each of them waits before it is TRANSIENT, and how long the object adapter waits for requests to end. Default 30000.",
         apply: |options, text| {
             options.hold_time = milliseconds(text)?;
+            Ok(())
+        },
+    },
+    Setting {
+        name: "CallbackThreads",
+        value: CALLBACK_THREADS,
+        help: "Which threads run the reply handlers of asynchronous calls: callback threads of the ORB, one for each CORBA priority, or for calls from threads of a lane that lane's. Default shared.",
+        apply: |options, text| {
+            options.callback_threads = CallbackThreads::parse(text)?;
+            Ok(())
+        },
+    },
+    Setting {
+        name: "ValueArena",
+        value: "OCTETS",
+        help: "Memory that each thread which serves requests keeps for decoded values of @borrowed parameters, at least 1024. Default 65536.",
+        apply: |options, text| {
+            options.value_arena = match number(text)? {
+                octets @ 1024.. => octets,
+                _ => return Err("expected at least 1024 octets".to_owned()),
+            };
+            Ok(())
+        },
+    },
+    Setting {
+        name: "ValueArenaFull",
+        value: ARENA_FULL,
+        help: "What becomes of a request whose values need more: the heap gives more until it ends, or it is refused with NO_MEMORY. Default heap.",
+        apply: |options, text| {
+            options.value_arena_full = ArenaFull::parse(text)?;
             Ok(())
         },
     },
@@ -112,6 +144,55 @@ pub(super) const ALL: &[Setting] = &[
         help: "Most that requests waiting in a lane may hold where its threadpool does not say. Default 64 MiB.",
         apply: |options, text| {
             options.realtime.max_buffered_octets = positive(text)?;
+            Ok(())
+        },
+    },
+    Setting {
+        name: "Budgets",
+        value: "0|1",
+        help: "Whether operations, objects, POAs and clients can be given budgets while the ORB runs. Default 0, and 1 where -ORBBudget gives some.",
+        apply: |options, text| {
+            options.realtime.budgets = match zero_or_one(text)? {
+                true => Some(options.realtime.budgets.take().unwrap_or_default()),
+                false => None,
+            };
+            Ok(())
+        },
+    },
+    Setting {
+        name: "Budget",
+        value: "WHOSE LIMITS",
+        help: "What somebody may use: `operation Radar::Track::update`, `object KEY`, `poa PATH`, `client ADDRESS` or `clients` (each), then requests=N (each second), burst=N, time=TIME/PERIOD of processor time, longest=TIME of one request, beyond=refuse, demote or throttle. Several are separated by `;`.",
+        apply: |options, text| {
+            let budgets = options.realtime.budgets.get_or_insert_default();
+            for rule in text.split(';').filter(|rule| !rule.trim().is_empty()) {
+                budgets.push(parse_rule(rule).map_err(|error| error.to_string())?);
+            }
+            Ok(())
+        },
+    },
+    Setting {
+        name: "Admission",
+        value: "HOW",
+        help: "Admits operations, objects, POAs and clients while the ORB runs, and serves that as OxorbAdmission: late=refuse or share (what becomes of those who come too late), urgency=deadline or priority (who goes first), beyond=refuse, demote or throttle (their budgets), guarantee=N% (most that guarantees take), period=TIME (of shares). Default: none is asked.",
+        apply: |options, text| {
+            let plan = text
+                .parse()
+                .map_err(|error: BudgetError| error.to_string())?;
+            options.realtime.admission = Some(plan);
+            Ok(())
+        },
+    },
+    Setting {
+        name: "BudgetQuantum",
+        value: "MICROSECONDS",
+        help: "How often requests with budgets of processor time are looked at while they run, from 50. Default 1000.",
+        apply: |options, text| {
+            let quantum: u64 = number(text)?;
+            if quantum < 50 {
+                return Err("expected a number of microseconds of at least 50".to_owned());
+            }
+            options.realtime.budget_quantum = Duration::from_micros(quantum);
             Ok(())
         },
     },

@@ -19,7 +19,7 @@ pub enum ThreadpoolError {
     Priority(Priority),
     /// The ORB has no such threadpool (InvalidThreadpool).
     Unknown(ThreadpoolId),
-    /// No endpoint or no thread.
+    /// The threadpool gets no endpoint or no thread.
     Setup(SetupError),
     /// Anything else.
     System(SystemException),
@@ -58,7 +58,7 @@ impl From<SetupError> for ThreadpoolError {
 }
 
 impl From<ThreadpoolError> for SystemException {
-    /// For code that only knows CORBA exceptions.
+    /// Converts the error for code that only knows CORBA exceptions.
     fn from(error: ThreadpoolError) -> Self {
         match error {
             ThreadpoolError::BadParameter(_) | ThreadpoolError::Unknown(_) => {

@@ -1,11 +1,15 @@
 //! Threadpools: lanes with a priority each, on ports of their own (RT-CORBA 1.2, 5.7).
 
+mod drops;
 mod error;
+mod front;
+mod napi;
 mod plan;
+mod steering;
 
 use std::collections::BTreeMap;
 use std::io;
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -14,13 +18,14 @@ use oxorb_object::CompletionStatus;
 use oxorb_rt::Priority;
 use oxorb_transport::{Address, Endpoint};
 
+use self::front::OpenFront;
+use self::napi::LaneNapi;
 use super::host::Host;
 use super::lane::{Lane, Plan};
 use super::lane_memory::LaneMemory;
 use super::listener::{Listeners, OpenError};
 use super::registry::Registry;
 use super::reserve::{self, Reserve};
-use crate::LaneNumber;
 use crate::Options;
 use crate::PoolThread;
 use crate::clock;
@@ -32,16 +37,18 @@ use crate::rt::{Serving, ThreadpoolId};
 use crate::sync::MutexGuard;
 use crate::{SetupError, raise};
 
+pub use drops::{DropError, DropRule, DropRules};
 pub use error::ThreadpoolError;
 pub use plan::{QueueOrder, RequestBuffering, Threadpool, ThreadpoolLane};
+pub use steering::Steering;
 
-/// How long destroying a threadpool waits for requests that are running.
+/// Longest time that destroying a threadpool waits for requests that are running.
 const LAST_REQUESTS: Duration = Duration::from_secs(30);
 
-/// How long its threads have to end after their connections were cut.
+/// Time that its threads have to end after their connections were cut.
 const LAST_THREADS: Duration = Duration::from_secs(2);
 
-/// What an ORB knows of a threadpool.
+/// Facts about a threadpool of an ORB.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThreadpoolLanes {
     /// Whether its threads keep the priority of their lane.
@@ -50,7 +57,7 @@ pub struct ThreadpoolLanes {
     pub priorities: Vec<Priority>,
     /// The period of each lane, where they are [rate groups](Threadpool::rate_groups); otherwise empty.
     pub periods: Vec<Duration>,
-    /// Which threads serve.
+    /// Choice of the threads that serve.
     pub serving: Serving,
     /// The buffers of each lane; empty where [none were made ahead](Threadpool::message_buffers).
     pub memory: Vec<LaneMemory>,
@@ -65,12 +72,14 @@ pub(crate) struct Pools {
     lanes: AtomicU32,
 }
 
-/// One that exists.
+/// Threadpool.
 pub(crate) struct Pool {
     has_lanes: bool,
     periods: Vec<Duration>,
     serving: Serving,
     lanes: Vec<OpenLane>,
+    front: OpenFront,
+    napi: LaneNapi,
 }
 
 struct OpenLane {
@@ -86,7 +95,7 @@ struct OpenLane {
 
 /// Addresses of a threadpool, for references.
 pub(crate) struct PoolAddresses {
-    /// With the priority of the lane behind each.
+    /// Addresses, with the priority of the lane behind each.
     pub(crate) addresses: Vec<(PublishedAddress, Priority)>,
     pub(crate) has_lanes: bool,
 }
@@ -96,6 +105,42 @@ impl Pools {
     pub(crate) fn lane(&self, picked: PoolThread) -> Option<Arc<Lane>> {
         let pool = Arc::clone(self.lock().get(&picked.pool)?);
         Some(Arc::clone(&pool.lanes.get(picked.lane)?.lane))
+    }
+
+    /// Returns the lane of a threadpool whose only thread serves requests for objects at `priority`; `None`: at any.
+    ///
+    /// # Errors
+    /// The reason why no one thread serves them.
+    pub(crate) fn of_one_thread(
+        &self,
+        id: ThreadpoolId,
+        priority: Option<Priority>,
+    ) -> Result<(LaneOf, Arc<Lane>), &'static str> {
+        let pool = self.lock().get(&id).map(Arc::clone);
+        let pool = pool.ok_or("its threadpool is gone")?;
+        let found = match (pool.lanes.as_slice(), priority) {
+            ([only], _) => Some(only),
+            (lanes, Some(priority)) => lanes.iter().find(|lane| lane.priority == priority),
+            (_, None) => None,
+        };
+        let open = found.ok_or(
+            "its threadpool has several lanes, and nothing says which of them serves the object: declare the priority of \
+             one (PriorityModel::ServerDeclared without bands)",
+        )?;
+        open.lane.is_one_thread()?;
+        let name = LaneOf {
+            pool: id.0,
+            lane: open.lane.plan.lane,
+        };
+        Ok((name, Arc::clone(&open.lane)))
+    }
+
+    /// Returns a lane.
+    pub(crate) fn of_lane(&self, name: LaneOf) -> Option<Arc<Lane>> {
+        let pool = Arc::clone(self.lock().get(&ThreadpoolId(name.pool))?);
+        let mut lanes = pool.lanes.iter();
+        let open = lanes.find(|lane| lane.lane.plan.lane == name.lane)?;
+        Some(Arc::clone(&open.lane))
     }
 
     pub(crate) fn addresses(
@@ -112,6 +157,12 @@ impl Pools {
             let each = lane.addresses.iter();
             each.map(|address| (address.clone(), lane.priority))
         });
+        // For clients that take the first of all.
+        let least = pool.lanes[pool.front.least].priority;
+        let all = pool.lanes.iter().all(|lane| wanted(lane.priority));
+        let front = pool.front.addresses.iter().filter(|_| all);
+        let front = front.map(|address| (address.clone(), least));
+        let addresses = front.chain(addresses);
         Some(PoolAddresses {
             addresses: addresses.collect(),
             has_lanes: pool.has_lanes,
@@ -122,6 +173,18 @@ impl Pools {
     pub(crate) fn own_address(&self, address: &Address) -> OwnAddress {
         let own = |at: &PublishedAddress| address.leads_to(&at.address);
         let pools = self.lock();
+        for (id, pool) in pools.iter() {
+            let least = &pool.lanes[pool.front.least];
+            if pool.front.is_at(address)
+                && let Some(at) = least.at.first()
+            {
+                let name = LaneOf {
+                    pool: id.0,
+                    lane: least.lane.plan.lane,
+                };
+                return OwnAddress::Lane(name, at.clone());
+            }
+        }
         for (pool, lane) in pools
             .iter()
             .flat_map(|(id, pool)| pool.lanes.iter().map(move |lane| (id, lane)))
@@ -146,7 +209,7 @@ impl Pools {
         }
     }
 
-    /// How connections that a threadpool accepts from now on are set up.
+    /// Sets how connections are set up that a threadpool accepts from now on.
     pub(crate) fn set_protocols(&self, id: ThreadpoolId, protocols: ProtocolList) {
         if let Some(pool) = self.lock().get(&id) {
             for lane in &pool.lanes {
@@ -155,12 +218,13 @@ impl Pools {
         }
     }
 
-    /// After the last connection: the threads that served them end.
+    /// Ends the threads that served connections, after the last connection.
     pub(crate) fn end(&self) {
         for pool in self.lock().values() {
             for lane in &pool.lanes {
                 lane.listeners.end();
             }
+            pool.napi.end();
         }
     }
 
@@ -186,6 +250,7 @@ impl Pool {
 
     fn stop(&self) {
         self.close();
+        self.napi.end();
         for lane in &self.lanes {
             lane.lane.stop();
         }
@@ -206,6 +271,7 @@ impl Pools {
         let id = ThreadpoolId(self.last.fetch_add(1, Ordering::Relaxed) + 1);
         plan.check_reactor(orb.shared(), id)?;
         plan.check_scheduling(orb.shared(), id)?;
+        plan.check_front(orb.shared(), id)?;
         plan.warn_of_priorities(orb.shared(), id);
         let lanes: Vec<Arc<Lane>> = (0..plan.lanes.len())
             .map(|at| new_lane(orb.options(), &plan, id, at).map(Arc::new))
@@ -214,6 +280,7 @@ impl Pools {
         if plan.borrowing {
             reserve::lend(&lanes).map_err(SetupError::Threads)?;
         }
+        Lane::find_lowest(&lanes);
         let open = lanes
             .iter()
             .zip(&plan.lanes)
@@ -233,12 +300,23 @@ impl Pools {
             periods: plan.periods.clone(),
             serving: plan.serving,
             lanes: open.collect(),
+            front: OpenFront::default(),
+            napi: LaneNapi::default(),
         };
-        if let Err(error) = pool.open(orb, id, before) {
-            pool.stop();
-            pool.wait_ended(clock::now() + LAST_THREADS);
-            return Err(error.into());
+        let opened = pool.open(orb, id, before);
+        let opened = opened.and_then(|()| {
+            let lanes = pool.lanes.iter().map(|lane| (&lane.listeners, &lane.lane));
+            front::open(orb, id, &plan, lanes)
+        });
+        match opened {
+            Ok(front) => pool.front = front,
+            Err(error) => {
+                pool.stop();
+                pool.wait_ended(clock::now() + LAST_THREADS);
+                return Err(error.into());
+            }
         }
+        pool.napi.begin(orb.shared(), id, &plan);
         self.lock().insert(id, Arc::new(pool));
         Ok(id)
     }
@@ -303,7 +381,6 @@ fn new_lane(options: &Options, plan: &Threadpool, id: ThreadpoolId, at: usize) -
         (Serving::Queue, limits) => (Reserve::default(), Some(limits.unwrap_or_default())),
         _ => (Reserve::default(), None),
     };
-    let dscp = || LaneNumber::of(&realtime.lane_dscps, id.0, at as u32);
     let or = |limit, otherwise| if limit == 0 { otherwise } else { limit };
     let queue = limits.map(|limits| {
         let requests = or(limits.max_requests, options.max_connections);
@@ -322,17 +399,20 @@ fn new_lane(options: &Options, plan: &Threadpool, id: ThreadpoolId, at: usize) -
         serving: plan.serving,
         reactor: plan.reactor.unwrap_or(options.reactor),
         order: limits.unwrap_or_default().order,
+        drops: limits.unwrap_or_default().drops,
         queue,
         static_threads: lane.static_threads,
         dynamic_threads: lane.dynamic_threads,
         dynamic_idle: realtime.dynamic_idle,
         stack_size: (plan.stack_size != 0).then_some(plan.stack_size),
         cpu: plan.cpu(options, id, at),
-        dscp: lane.dscp.or_else(|| dscp().map(|dscp| dscp as u8)),
+        dscp: plan.mark(options, id, at),
         socket_priority: lane.socket_priority,
         prefault: realtime.lock_memory,
         busy_poll: lane.busy_poll,
+        pacing: lane.pacing.map(NonZeroU64::get),
         buffers: message_buffers,
+        value_arena: plan.value_arena,
     };
     Lane::new(plan, reserve)
 }

@@ -1,11 +1,15 @@
-//! What a threadpool shall be, and which wishes contradict each other.
+//! Plan of a threadpool, and wishes that contradict each other.
 
+use std::num::NonZeroU64;
 use std::time::Duration;
 
+use oxorb_object::{Qos, ServiceContexts, Urgency};
 use oxorb_rt::Priority;
 use oxorb_sys::schedule::Class;
 
 use super::ThreadpoolError;
+use super::drops::DropRules;
+use super::steering::Front;
 use crate::LaneScheduling;
 use crate::Options;
 use crate::ReactorChoice;
@@ -14,7 +18,7 @@ use crate::server::lane_memory::MessageBuffers;
 use crate::shared::Shared;
 use crate::{Incident, LaneNumber};
 
-/// So many pollers can watch one another in a chain.
+/// Number of pollers that can watch one another in a chain.
 const CHAIN: usize = 5;
 
 /// A threadpool to be created (`RTCORBA::RTORB::create_threadpool`, `create_threadpool_with_lanes`).
@@ -41,13 +45,15 @@ pub struct Threadpool {
     pub(super) borrowing: bool,
     pub(super) buffering: Option<RequestBuffering>,
     pub(super) buffers: Option<MessageBuffers>,
+    pub(super) value_arena: Option<usize>,
     pub(super) serving: Serving,
     pub(super) reactor: Option<ReactorChoice>,
-    /// Of rate groups; otherwise none.
+    /// Periods of rate groups; otherwise none.
     pub(super) periods: Vec<Duration>,
+    pub(super) front: Option<Front>,
 }
 
-/// One lane of a threadpool (`RTCORBA::ThreadpoolLane`).
+/// Lane of a threadpool (`RTCORBA::ThreadpoolLane`).
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ThreadpoolLane {
@@ -59,8 +65,8 @@ pub struct ThreadpoolLane {
     pub dynamic_threads: usize,
     /// The only processor its threads run on; `None`: any. Not of the specification.
     pub cpu: Option<usize>,
-    /// How long reads of its connections look for packets in the network device before they wait for the interrupt.
-    /// Not of the specification.
+    /// Time that reads of its connections look for packets in the network device before they wait
+    /// for the interrupt. Not of the specification.
     pub busy_poll: Option<Duration>,
     /// Marks the packets of its connections (DSCP, 0 to 63). Not of the specification, which has a ServerProtocolPolicy
     /// with `enable_network_priority` for that.
@@ -68,7 +74,14 @@ pub struct ThreadpoolLane {
     /// The queue of this host's network devices that they go to (SO_PRIORITY), 0 to 6: the queueing discipline says which
     /// that is. Not of the specification.
     pub socket_priority: Option<u8>,
-    /// How the kernel schedules its threads. Not of the specification.
+    /// Octets that leave in a second over each of its connections, at most (SO_MAX_PACING_RATE): answers of bulk so do not
+    /// fill the queues of the network. Not of the specification.
+    pub pacing: Option<NonZeroU64>,
+    /// The network device whose packets are taken by threads at the lane's native priority (threaded NAPI), while the lane
+    /// is there. Lanes that name the same device share its threads, which have the priority of the most urgent one. Not of
+    /// the specification.
+    pub napi: Option<String>,
+    /// Schedule of its threads in the kernel. Not of the specification.
     pub scheduling: LaneScheduling,
 }
 
@@ -80,20 +93,36 @@ pub struct RequestBuffering {
     pub max_requests: usize,
     /// `max_request_buffer_size`: most octets they have in all; 0: the option MaxBufferedOctets.
     pub max_octets: usize,
-    /// Which of them is next. Not of the specification.
+    /// Order in which they are served. Not of the specification.
     pub order: QueueOrder,
+    /// Rules by which oneways may be dropped. Not of the specification.
+    pub drops: DropRules,
 }
 
 /// The order in which buffered requests are served.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum QueueOrder {
-    /// As they came.
+    /// Order of arrival.
     #[default]
     Arrival,
-    /// By what their callers say they are worth ([`RequestQos`](crate::policy::RequestQos), A3): priority, then
-    /// importance, then the nearer deadline, then communication class. As they came among equals; those that say nothing
-    /// last.
+    /// Order of what their callers say they are worth ([`RequestQos`](crate::policy::RequestQos)):
+    /// priority, then importance, then the nearer deadline, then communication class. Order of
+    /// arrival among equals; those that say nothing last.
     Urgency,
+    /// Order of the periods that their callers name there: priority, then the shorter period
+    /// (rate-monotonic), then as [`Urgency`](Self::Urgency).
+    Rate,
+}
+
+impl QueueOrder {
+    /// Returns the place in the queue of a request with these contexts; `None`: behind those that say something.
+    pub(crate) fn place(self, contexts: &ServiceContexts<'_>) -> Option<Urgency> {
+        match self {
+            QueueOrder::Arrival => None,
+            QueueOrder::Urgency => Qos::of(contexts).map(|qos| qos.urgency()),
+            QueueOrder::Rate => Qos::of(contexts).map(|qos| qos.rate()),
+        }
+    }
 }
 
 impl ThreadpoolLane {
@@ -107,12 +136,14 @@ impl ThreadpoolLane {
             busy_poll: None,
             dscp: None,
             socket_priority: None,
+            pacing: None,
+            napi: None,
             scheduling: LaneScheduling::AsOrb,
         }
     }
 
-    /// With so many further threads that are made when all others are busy. The request that finds them busy pays for
-    /// starting one.
+    /// Adds so many further threads that are made when all others are busy. The request that finds
+    /// them busy pays for starting one.
     pub fn dynamic_threads(mut self, threads: usize) -> Self {
         self.dynamic_threads = threads;
         self
@@ -130,19 +161,34 @@ impl ThreadpoolLane {
         self
     }
 
-    /// Has its packets go to a queue of the network device, 0 to 6.
+    /// Sends its packets to a queue of the network device, 0 to 6.
     pub fn socket_priority(mut self, priority: u8) -> Self {
         self.socket_priority = Some(priority);
         self
     }
 
-    /// Has reads of its connections look for packets in the network device for so long.
+    /// Makes reads of its connections look for packets in the network device for so long.
     pub fn busy_poll(mut self, time: Duration) -> Self {
         self.busy_poll = Some(time);
         self
     }
 
-    /// Has the kernel schedule its threads in another way than those of the ORB.
+    /// Makes the system pace each of its connections: so many octets leave in a second, at most. A
+    /// Bandwidth policy of a POA that asks for less wins.
+    pub fn pacing(mut self, octets: NonZeroU64) -> Self {
+        self.pacing = Some(octets);
+        self
+    }
+
+    /// Makes threads of the kernel at the lane's priority take the packets of a network device,
+    /// such as `eth0`. Where the device or the system does not allow it, packets are taken as
+    /// before, and `Incident::LaneNotSteered` says why.
+    pub fn napi(mut self, device: impl Into<String>) -> Self {
+        self.napi = Some(device.into());
+        self
+    }
+
+    /// Sets a schedule of its threads in the kernel that is not that of the ORB's.
     ///
     /// ```
     /// use std::time::Duration;
@@ -182,19 +228,21 @@ impl Threadpool {
             borrowing: false,
             buffering: None,
             buffers: None,
+            value_arena: None,
             serving: Serving::Reader,
             reactor: None,
             periods: Vec::new(),
+            front: None,
         }
     }
 
-    /// Which threads serve requests.
+    /// Sets the choice of the threads that serve requests.
     pub fn serving(mut self, serving: Serving) -> Self {
         self.serving = serving;
         self
     }
 
-    /// How the lanes' threads wait for requests; otherwise as the option Reactor says.
+    /// Sets how the lanes' threads wait for requests; otherwise as the option Reactor says.
     ///
     /// Under SCHED_FIFO and SCHED_RR a thread that asks without sleeping keeps all that is less urgent from its
     /// processor. Each lane must then have one thread and a processor of its own
@@ -251,6 +299,13 @@ impl Threadpool {
         self
     }
 
+    /// Memory that each thread has from its start for decoded values of `@borrowed` parameters, touched; otherwise a thread
+    /// allocates as much as the option ValueArena says with its first such request. Not of the specification.
+    pub fn value_arena(mut self, octets: usize) -> Self {
+        self.value_arena = Some(octets);
+        self
+    }
+
     /// `allow_request_buffering`: requests that find all threads busy are read and queued. Costs a thread for each
     /// lane.
     /// With [`Serving::Queue`] these are the limits of the queue.
@@ -259,7 +314,7 @@ impl Threadpool {
         self
     }
 
-    /// What cannot be had, and why.
+    /// Reports what cannot be had, and why.
     pub(crate) fn check(&self, shared: &Shared) -> Result<(), ThreadpoolError> {
         let wrong = |why| Err(ThreadpoolError::BadParameter(why));
         if self.lanes.is_empty() {
@@ -289,6 +344,9 @@ impl Threadpool {
         }
         if self.lanes.iter().any(|lane| lane.socket_priority > Some(6)) {
             return wrong("a socket priority goes from 0 to 6");
+        }
+        if self.value_arena.is_some_and(|octets| octets < 1024) {
+            return wrong("a value arena has at least 1024 octets");
         }
         if let Some(buffers) = self.buffers {
             let options = &shared.options;
@@ -394,11 +452,19 @@ impl Threadpool {
         }
     }
 
-    /// Where a lane's threads run.
+    /// Returns the processor of a lane's threads.
     pub(super) fn cpu(&self, options: &Options, id: ThreadpoolId, at: usize) -> Option<usize> {
         let cpus = &options.realtime.lane_cpus;
         let named = || LaneNumber::of(cpus, id.0, at as u32).map(usize::from);
         self.lanes[at].cpu.or_else(named)
+    }
+
+    /// Returns the DSCP of a lane's packets, where the plan or the configuration names one.
+    pub(super) fn mark(&self, options: &Options, id: ThreadpoolId, at: usize) -> Option<u8> {
+        let named = || LaneNumber::of(&options.realtime.lane_dscps, id.0, at as u32);
+        self.lanes[at]
+            .dscp
+            .or_else(|| named().map(|dscp| dscp as u8))
     }
 
     /// Says once that priorities of lanes do not reach the scheduler, where they do not.

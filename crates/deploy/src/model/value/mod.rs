@@ -85,10 +85,17 @@ impl Basic {
 /// Type of a value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Type {
-    /// No value at all (`tk_null`).
+    /// Type without values (`tk_null`).
     Null,
     /// A basic type.
     Basic(Basic),
+    /// A `string` or `wstring` of limited length.
+    Bounded {
+        /// `String` or `WString`.
+        basic: Basic,
+        /// Most characters.
+        bound: u32,
+    },
     /// An enumeration.
     Enum {
         /// Name.
@@ -114,6 +121,13 @@ pub enum Type {
         /// Type of its elements.
         element: Box<Type>,
     },
+    /// An array; one of several dimensions is an array of arrays.
+    Array {
+        /// Number of elements.
+        length: u32,
+        /// Type of its elements.
+        element: Box<Type>,
+    },
     /// A name of another type.
     Alias {
         /// Name.
@@ -125,10 +139,20 @@ pub enum Type {
     },
 }
 
+impl Type {
+    /// Returns the basic type that it is under any name, bounded or not.
+    pub fn basic(&self) -> Option<Basic> {
+        match resolve(self) {
+            Type::Basic(basic) | Type::Bounded { basic, .. } => Some(*basic),
+            _ => None,
+        }
+    }
+}
+
 /// Data of a value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Data {
-    /// No data.
+    /// Absence of data.
     Null,
     /// Signed and unsigned numbers of at most 32 bits, octets, and `long long`.
     Integer(i64),
@@ -146,7 +170,7 @@ pub enum Data {
     Enum(String),
     /// Members of a struct in the order of its type.
     Struct(Vec<Data>),
-    /// Elements of a sequence.
+    /// Elements of a sequence or an array.
     Sequence(Vec<Data>),
 }
 
@@ -284,7 +308,7 @@ fn resolve(mut kind: &Type) -> &Type {
 /// Returns the name of the elements that hold data of a type.
 fn holder(kind: &Type) -> Option<&'static str> {
     match resolve(kind) {
-        Type::Basic(basic) => Some(basic.name()),
+        Type::Basic(basic) | Type::Bounded { basic, .. } => Some(basic.name()),
         Type::Enum { .. } => Some("enum"),
         _ => None,
     }

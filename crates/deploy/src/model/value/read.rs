@@ -6,8 +6,11 @@ use crate::element::Element;
 use crate::finding::Error;
 
 /// Kinds of IDL that a plan cannot hold here.
-const REFUSED: &str = "tk_any, tk_TypeCode, tk_Principal, tk_union, tk_array, tk_except, tk_fixed, tk_value, tk_value_box, \
+const REFUSED: &str = "tk_any, tk_TypeCode, tk_Principal, tk_union, tk_except, tk_fixed, tk_value, tk_value_box, \
     tk_native, tk_abstract_interface and tk_opaque are not supported";
+
+/// Element that limits the length of a string, as AXCIOMA's plans have it.
+const BOUNDED: &str = "boundedString";
 
 pub(in crate::model) fn read_type(element: &Element) -> Result<Type, Error> {
     let kind = element.child("kind").ok_or_else(|| {
@@ -21,7 +24,9 @@ pub(in crate::model) fn read_type(element: &Element) -> Result<Type, Error> {
         "tk_enum" => Some("enum"),
         "tk_struct" => Some("struct"),
         "tk_sequence" => Some("sequence"),
+        "tk_array" => Some("array"),
         "tk_alias" => Some("alias"),
+        "tk_string" | "tk_wstring" if element.child(BOUNDED).is_some() => Some(BOUNDED),
         _ => None,
     };
     if let Some(other) = element
@@ -61,6 +66,8 @@ pub(in crate::model) fn read_type(element: &Element) -> Result<Type, Error> {
     let known: &[&str] = match detail {
         "enum" | "struct" => &["name", "typeId", "member"],
         "sequence" => &["bound", "elementType"],
+        "array" => &["length", "elementType"],
+        BOUNDED => &["bound"],
         _ => &["name", "typeId", "elementType"],
     };
     if let Some(other) = inner
@@ -89,6 +96,15 @@ pub(in crate::model) fn read_type(element: &Element) -> Result<Type, Error> {
         read_type(found).map(Box::new)
     };
     let members = || inner.children.iter().filter(|child| child.name == "member");
+    let number = |name: &str| {
+        let found = inner
+            .child(name)
+            .ok_or_else(|| Error::at(inner.place, format!("<{detail}> lacks its <{name}>")))?;
+        match u32::read(found)? {
+            0 => Err(Error::at(found.place, format!("<{name}> is 1 at least"))),
+            number => Ok(number),
+        }
+    };
     Ok(match detail {
         "enum" => Type::Enum {
             name: text_of("name")?,
@@ -103,6 +119,17 @@ pub(in crate::model) fn read_type(element: &Element) -> Result<Type, Error> {
         "sequence" => Type::Sequence {
             bound: inner.child("bound").map(u32::read).transpose()?,
             element: element_type()?,
+        },
+        "array" => Type::Array {
+            length: number("length")?,
+            element: element_type()?,
+        },
+        BOUNDED => Type::Bounded {
+            basic: match text {
+                "tk_wstring" => Basic::WString,
+                _ => Basic::String,
+            },
+            bound: number("bound")?,
         },
         _ => Type::Alias {
             name: text_of("name")?,
@@ -152,22 +179,23 @@ pub(super) fn read_data(element: &Element, kind: &Type) -> Result<Data, Error> {
                 "a value of kind tk_null holds nothing",
             )),
         },
-        Type::Basic(_) | Type::Enum { .. } => {
+        Type::Basic(_) | Type::Bounded { .. } | Type::Enum { .. } => {
             let name = holder(kind).unwrap_or_default();
             expect(name)?;
-            match element.children.as_slice() {
-                [one] => read_leaf(one, kind),
-                [] => Err(Error::at(
+            match (element.children.as_slice(), default(kind)) {
+                ([one], _) => read_leaf(one, kind),
+                ([], Some(default)) if element.text.trim().is_empty() => Ok(default),
+                ([], _) => Err(Error::at(
                     element.place,
                     format!("the value lacks its <{name}>"),
                 )),
-                [_, second, ..] => Err(Error::at(
+                ([_, second, ..], _) => Err(Error::at(
                     second.place,
                     format!("the value has one <{name}>, and this is a second"),
                 )),
             }
         }
-        Type::Sequence { bound, element: of } => {
+        Type::Sequence { element: of, .. } | Type::Array { element: of, .. } => {
             let items: Vec<Data> = match holder(of) {
                 Some(name) if element.children.iter().all(|child| child.name != "element") => {
                     expect(name)?;
@@ -186,16 +214,19 @@ pub(super) fn read_data(element: &Element, kind: &Type) -> Result<Data, Error> {
                         .collect::<Result<_, _>>()?
                 }
             };
-            match bound {
-                Some(bound) if items.len() > *bound as usize => Err(Error::at(
-                    element.place,
-                    format!(
-                        "{} elements are in a sequence of at most {bound}",
-                        items.len()
-                    ),
-                )),
-                _ => Ok(Data::Sequence(items)),
-            }
+            let many = items.len();
+            let wrong = match kind {
+                Type::Sequence {
+                    bound: Some(bound), ..
+                } if many > *bound as usize => {
+                    format!("{many} elements are in a sequence of at most {bound}")
+                }
+                Type::Array { length, .. } if many != *length as usize => {
+                    format!("{many} elements are in an array of {length}")
+                }
+                _ => return Ok(Data::Sequence(items)),
+            };
+            Err(Error::at(element.place, wrong))
         }
         Type::Struct { name, members, .. } => {
             expect("member")?;
@@ -225,6 +256,29 @@ pub(super) fn read_data(element: &Element, kind: &Type) -> Result<Data, Error> {
     }
 }
 
+/// Returns the data of a value that says none, as CIAO's tools read it.
+fn default(kind: &Type) -> Option<Data> {
+    let basic = match kind {
+        Type::Basic(basic) | Type::Bounded { basic, .. } => basic,
+        _ => return None,
+    };
+    Some(match basic {
+        Basic::Short
+        | Basic::Long
+        | Basic::LongLong
+        | Basic::UShort
+        | Basic::ULong
+        | Basic::Octet => Data::Integer(0),
+        Basic::ULongLong => Data::Unsigned(0),
+        Basic::Float => Data::Float(0.0),
+        Basic::Double => Data::Double(0.0),
+        Basic::LongDouble => Data::Text("0".to_owned()),
+        Basic::Boolean => Data::Boolean(false),
+        Basic::String | Basic::WString => Data::Text(String::new()),
+        Basic::Char | Basic::WChar | Basic::Objref => return None,
+    })
+}
+
 fn read_leaf(element: &Element, kind: &Type) -> Result<Data, Error> {
     let whole = |range: (i64, i64)| {
         let number = i64::read(element)?;
@@ -251,7 +305,15 @@ fn read_leaf(element: &Element, kind: &Type) -> Result<Data, Error> {
                 )),
             };
         }
-        Type::Basic(basic) => *basic,
+        Type::Bounded { bound, .. } if text.chars().count() > *bound as usize => {
+            let what = format!(
+                "<{}> has {} characters, and {bound} are the limit",
+                element.name,
+                text.chars().count()
+            );
+            return Err(Error::at(element.place, what));
+        }
+        Type::Basic(basic) | Type::Bounded { basic, .. } => *basic,
         _ => unreachable!("leaves are basic types and enumerations"),
     };
     match basic {

@@ -21,6 +21,11 @@ pub(in crate::model) fn write_type(kind: &Type, name: &str) -> Element {
     match kind {
         Type::Null => say("null", None),
         Type::Basic(basic) => say(basic.name(), None),
+        Type::Bounded { basic, bound } => {
+            let mut inner = Element::new("boundedString");
+            inner.children.push(bare("bound", bound));
+            say(basic.name(), Some(inner));
+        }
         Type::Enum {
             name,
             type_id,
@@ -54,6 +59,12 @@ pub(in crate::model) fn write_type(kind: &Type, name: &str) -> Element {
             inner.children.push(write_type(element, "elementType"));
             say("sequence", Some(inner));
         }
+        Type::Array { length, element } => {
+            let mut inner = Element::new("array");
+            inner.children.push(bare("length", length));
+            inner.children.push(write_type(element, "elementType"));
+            say("array", Some(inner));
+        }
         Type::Alias {
             name,
             type_id,
@@ -78,6 +89,10 @@ pub(super) fn write_data(name: &str, kind: &Type, data: &Data) -> Element {
                     Some(name) => write_leaf(name, item),
                     None => write_data("element", of, item),
                 }));
+        }
+        (Type::Array { element: of, .. }, Data::Sequence(items)) => {
+            let items = items.iter().map(|item| write_data("element", of, item));
+            element.children.extend(items);
         }
         (Type::Struct { members, .. }, Data::Struct(items)) => {
             element

@@ -15,7 +15,7 @@ use crate::rtec_event_channel_admin::{
 use crate::rtec_event_comm::{Event, PushConsumerRef};
 use crate::{Filter, Key, asks_for, publishes};
 
-/// Where events come from, and where they go, by source.
+/// Proxies from which events come and to which they go, by source.
 pub(super) struct Links {
     supplier: ProxyPushSupplierRef,
     consumers: BTreeMap<i32, ProxyPushConsumerRef>,
@@ -29,7 +29,7 @@ pub(super) const NIL: SystemException =
     SystemException::bad_param(minor::bad_param::NIL_PEER, CompletionStatus::No);
 
 /// The types and sources in a list of subscriptions: what is no group. A filter that cannot be told so is any.
-pub(super) fn keys(subscriptions: &ConsumerQos) -> BTreeSet<Key> {
+pub(in crate::gateway) fn keys(subscriptions: &ConsumerQos) -> BTreeSet<Key> {
     let headers = subscriptions
         .dependencies
         .iter()

@@ -116,7 +116,7 @@ impl<'m> Rust<'m> {
             .collect()
     }
 
-    /// The same for system exceptions, once in a file: beside the holder.
+    /// Prints the way of system exceptions into the holder and out of it, once in a file.
     pub(in crate::rust) fn held_system_exceptions(&self, scope: &Scope<'_>) -> TokenStream {
         self.held(scope, &scope.system_exception)
             .unwrap_or_default()

@@ -1,4 +1,4 @@
-//! What values do: traits for the operations and factories of valuetypes, and calls through handles.
+//! Behaviour of values: traits for the operations and factories of valuetypes, and calls through handles.
 //!
 //! Each valuetype with operations has a trait that the application implements for the state. A handle has all traits of its
 //! type, and those of the interfaces that it supports: it calls whatever the real type of the value implements, or what that
@@ -41,7 +41,7 @@ impl<'m> Rust<'m> {
         Ok(items)
     }
 
-    /// What the module of a valuetype holds for its traits.
+    /// Prints what the module of a valuetype holds for its traits.
     pub(in crate::rust) fn value_inner(
         &self,
         def: &'m Def,
@@ -141,7 +141,7 @@ impl<'m> Rust<'m> {
         supported.flatten().collect()
     }
 
-    /// Who declares what a value of a type does: valuetypes with operations and interfaces, bases included.
+    /// Returns the types that declare what a value of a type does: valuetypes with operations and interfaces, bases included.
     fn behaviours(&self, id: DefId) -> BTreeSet<DefId> {
         let bases = self.value_bases(id).into_iter().chain([id]);
         let mut found = BTreeSet::new();

@@ -74,6 +74,8 @@ impl<'m> Rust<'m> {
         untyped: &TokenStream,
     ) -> TokenStream {
         let (name, docs) = (ident(name), self.method_docs(method));
+        let inline = self.inlined.contains(&method.owner);
+        let inline = inline.then(|| quote!(#[inline]));
         let params = self.parameters(scope, method, None);
         let op = self.op(scope, method);
         let vars = self.vars(method);
@@ -109,6 +111,7 @@ impl<'m> Rust<'m> {
         };
         quote! {
             #docs
+            #inline
             pub fn #name(&self #(, #params)*) -> #result<#output, #error> { #body }
         }
     }

@@ -91,6 +91,7 @@ impl<'m> Rust<'m> {
         let call = method.call;
         let passes = |plan: &Plan| passing(self.model, plan) != Passing::Never;
         call.context.is_empty()
+            && !call.args.iter().any(|arg| arg.borrowed)
             && call.args.iter().all(|arg| passes(&arg.plan))
             && call.returns.iter().all(|(_, plan)| passes(plan))
             && call.raises.iter().all(|id| passes(&Plan::Named(*id)))

@@ -476,7 +476,7 @@ impl<'m> Rust<'m> {
         wired
     }
 
-    /// What a consumer interface adds to its event type.
+    /// Prints what a consumer interface adds to its event type.
     pub(super) fn event_consumer(
         &self,
         inner: &Scope<'_>,

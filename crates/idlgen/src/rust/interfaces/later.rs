@@ -11,13 +11,22 @@ use super::super::{Rust, docs};
 use super::Method;
 use super::signature::parameter_names;
 
-/// When the servants of a skeleton answer.
+/// Time at which the servants of a skeleton answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Answers {
-    /// Before the method returns.
+    /// Servants answer before the method returns.
     Now,
-    /// When they like.
+    /// Servants answer when they like.
     Later,
+    /// Servants answer before the method returns, in the one thread that they belong to.
+    Confined,
+}
+
+impl Answers {
+    /// Whether the method returns the answer.
+    pub(super) fn at_once(self) -> bool {
+        self != Answers::Later
+    }
 }
 
 impl<'m> Rust<'m> {
@@ -88,7 +97,7 @@ impl<'m> Rust<'m> {
         }
     }
 
-    /// One type for each call that is answered.
+    /// Prints a type for each call that is answered.
     pub(super) fn answers(&self, inner: &Scope<'_>, methods: &[Method<'_, 'm>]) -> TokenStream {
         let answered = methods
             .iter()

@@ -4,6 +4,7 @@ mod ami;
 mod attributes;
 mod behaviour;
 mod client;
+mod confined;
 mod direct;
 mod errors;
 mod executor;
@@ -28,9 +29,9 @@ use crate::sizes::room;
 /// The repository id every object answers to.
 const OBJECT_ID: &str = "IDL:omg.org/CORBA/Object:1.0";
 
-/// One call with the names it got.
+/// Call with the names it got.
 struct Method<'r, 'm> {
-    /// Where the call is declared.
+    /// Definition that declares the call.
     owner: DefId,
     call: &'r Call<'m>,
     /// Name in the servant trait.
@@ -39,11 +40,11 @@ struct Method<'r, 'm> {
     descriptor: &'r str,
     /// The error enum, if the call raises user exceptions.
     error: Option<&'r str>,
-    /// It takes `&mut self`: it changes the state of a value.
+    /// Whether it takes `&mut self`: it changes the state of a value.
     mutating: bool,
     /// The servant's method returns nothing: a oneway that is not `@fallible`.
     silent: bool,
-    /// What answers it later, where that is wanted.
+    /// Type that answers it later, where that is wanted.
     answer: Option<&'r str>,
 }
 
@@ -81,6 +82,11 @@ impl<'m> Rust<'m> {
                 inside.extend(self.skeleton(&inner, def, interface, Answers::Later));
                 inside.extend(self.serve(&inner, def, &methods, Answers::Later));
             }
+        }
+        if is_remote(interface) && self.confined.contains(&def.id) {
+            items.push(self.confined_trait(scope, def, interface, &methods));
+            inside.extend(self.skeleton(&inner, def, interface, Answers::Confined));
+            inside.extend(self.serve(&inner, def, &methods, Answers::Confined));
         }
         if let Some(executors) = self.executors.filter(|_| is_remote(interface)) {
             let name = &def.scoped_name;
@@ -307,7 +313,7 @@ impl<'m> Rust<'m> {
         }
     }
 
-    /// What stub, skeleton and trace share about each call.
+    /// Prints what stub, skeleton and trace share about each call.
     fn descriptors(&self, def: &Def, methods: &[Method<'_, '_>]) -> TokenStream {
         let item = self.names.item(def.id);
         let (module, runtime) = (ident(&item.op), &self.runtime);
@@ -359,7 +365,7 @@ impl<'m> Rust<'m> {
         order.push(id);
     }
 
-    /// How many calls an interface inherits.
+    /// Counts the calls that an interface inherits.
     fn inherited_calls(&self, id: DefId) -> usize {
         let order = self.declaring_order(id);
         let bases = order.iter().filter(|owner| **owner != id);

@@ -64,7 +64,7 @@ impl<'m> Rust<'m> {
             }
         };
         let (field, handles) = match answers {
-            Answers::Later => (None, None),
+            Answers::Later | Answers::Confined => (None, None),
             Answers::Now => (
                 Some(quote!(, pub(super) #r::Handles)),
                 Some(quote! {
@@ -72,6 +72,21 @@ impl<'m> Rust<'m> {
                 }),
             ),
         };
+        if answers == Answers::Confined {
+            let (rc, string, vec) = (quote!(::std::rc::Rc), inner.std("String"), inner.std("Vec"));
+            return quote! {
+                /// The servant as the object adapter sees it.
+                #[doc(hidden)]
+                #[derive(Debug)]
+                pub struct #skeleton<T: ?Sized>(pub(super) #rc<T>);
+                impl<T: #servant + ?Sized> #r::ConfinedServant for #skeleton<T> {
+                    fn interfaces(&self) -> #vec<#string> { [#(#ids),*].map(#string::from).into() }
+                    fn dispatch(&self, upcall: #r::Upcall<'_>) -> #r::Outcome {
+                        #dispatch
+                    }
+                }
+            };
+        }
         quote! {
             /// The servant as the object adapter sees it.
             #[doc(hidden)]
@@ -97,6 +112,7 @@ impl<'m> Rust<'m> {
         match answers {
             Answers::Now => (&item.skeleton, &item.serve),
             Answers::Later => (&item.skeleton_later, &item.serve_later),
+            Answers::Confined => (&item.skeleton_confined, &item.serve_confined),
         }
     }
 
@@ -106,6 +122,7 @@ impl<'m> Rust<'m> {
         let name = match answers {
             Answers::Now => &item.name,
             Answers::Later => &item.later,
+            Answers::Confined => &item.confined,
         };
         self.path(scope, self.model.def(id).parent, name)
     }
@@ -140,7 +157,7 @@ impl<'m> Rust<'m> {
         }
     }
 
-    /// One function for each call, shared with the skeletons of derived interfaces.
+    /// Prints a function for each call, shared with the skeletons of derived interfaces.
     pub(super) fn serve(
         &self,
         inner: &Scope<'_>,
@@ -183,7 +200,16 @@ impl<'m> Rust<'m> {
         let vars = Vars::beside(names.iter().map(String::as_str))
             .interpreted(self.interpreted.contains(&method.owner));
 
-        let (bindings, read) = self.received_arguments(scope, method, &names, &vars, answers);
+        let lent = answers.at_once() && method.call.args.iter().any(|arg| arg.borrowed);
+        let arena = local("arena");
+        let lend = lent.then(|| {
+            quote! {
+                let #arena = #upcall.arena();
+                let #arena = &*#arena;
+            }
+        });
+        let (bindings, read) =
+            self.received_arguments(scope, method, &names, &vars, (answers, &arena));
         let passed = self.passed_arguments(method, &names, answers);
         let call = quote!(#servant::#name(#this #(, #passed)*));
         let read = match bindings.is_empty() {
@@ -230,6 +256,7 @@ impl<'m> Rust<'m> {
         };
         quote! {
             pub fn #name<T: #servant + ?Sized>(#this: &T, mut #upcall: #r::Upcall<'_>) -> #r::Outcome {
+                #lend
                 #read
                 #answer
             }
@@ -243,16 +270,20 @@ impl<'m> Rust<'m> {
         method: &Method<'_, 'm>,
         names: &[String],
         vars: &Vars,
-        answers: Answers,
+        (answers, arena): (Answers, &TokenStream),
     ) -> (Vec<TokenStream>, TokenStream) {
         let (mut bindings, mut steps) = (Vec::new(), Vec::new());
         for (arg, name) in method.call.args.iter().zip(names) {
             let name = ident(name);
             match arg.direction {
                 Direction::Out => continue,
-                Direction::InOut if answers == Answers::Now => {
+                Direction::InOut if answers.at_once() => {
                     bindings.push(quote!(mut #name));
                     steps.push(self.decode(scope, vars, arg.ty, &arg.plan));
+                }
+                Direction::In if arg.borrowed && answers.at_once() => {
+                    bindings.push(quote!(#name));
+                    steps.push(self.decode_view(scope, vars, arg.ty, &arg.plan, arena));
                 }
                 Direction::In | Direction::InOut => {
                     bindings.push(quote!(#name));
@@ -280,7 +311,11 @@ impl<'m> Rust<'m> {
             let name = ident(name);
             passed.push(match arg.direction {
                 Direction::Out => continue,
-                Direction::InOut if answers == Answers::Now => quote!(&mut #name),
+                Direction::InOut if answers.at_once() => quote!(&mut #name),
+                Direction::In if arg.borrowed && answers.at_once() => match &arg.plan {
+                    Plan::Text { .. } | Plan::Block { .. } | Plan::List { .. } => quote!(#name),
+                    _ => quote!(&#name),
+                },
                 Direction::In | Direction::InOut => self.passed(arg, &quote!(#name)),
             });
         }

@@ -1,4 +1,4 @@
-//! What the methods of traits and references look like from outside.
+//! Signatures of the methods of traits and references.
 
 use oxorb_idl::model::{Basic, Direction, Type};
 use proc_macro2::{Ident, TokenStream};
@@ -51,7 +51,7 @@ impl<'m> Rust<'m> {
         let generics = life.as_ref().map(|life| quote!(<#life>));
         let (named, mutable) = (life.iter(), method.mutating.then(|| quote!(mut)));
         let this = quote!(&#(#named)* #mutable self);
-        let params = self.parameters(scope, method, life.as_ref());
+        let params = self.servant_parameters(scope, method, life.as_ref());
         if method.silent {
             return quote!(fn #name #generics(#this #(, #params)*));
         }
@@ -76,7 +76,17 @@ impl<'m> Rust<'m> {
         method: &Method<'_, '_>,
         life: Option<&TokenStream>,
     ) -> Vec<TokenStream> {
-        self.parameters_with(scope, method, life, true)
+        self.parameters_with(scope, method, life, (true, false))
+    }
+
+    /// Parameters as servants see them: those that are `@borrowed` as views.
+    fn servant_parameters(
+        &self,
+        scope: &Scope<'_>,
+        method: &Method<'_, '_>,
+        life: Option<&TokenStream>,
+    ) -> Vec<TokenStream> {
+        self.parameters_with(scope, method, life, (true, true))
     }
 
     /// The same, with `inout` parameters as if they were `in`.
@@ -85,7 +95,7 @@ impl<'m> Rust<'m> {
         scope: &Scope<'_>,
         method: &Method<'_, '_>,
     ) -> Vec<TokenStream> {
-        self.parameters_with(scope, method, None, false)
+        self.parameters_with(scope, method, None, (false, false))
     }
 
     fn parameters_with(
@@ -93,7 +103,7 @@ impl<'m> Rust<'m> {
         scope: &Scope<'_>,
         method: &Method<'_, '_>,
         life: Option<&TokenStream>,
-        updated: bool,
+        (updated, viewed): (bool, bool),
     ) -> Vec<TokenStream> {
         let names = parameter_names(method);
         let mut params = Vec::new();
@@ -104,6 +114,10 @@ impl<'m> Rust<'m> {
                 Direction::InOut if updated => {
                     let ty = self.ty(scope, arg.ty);
                     params.push(quote!(#name: &mut #ty));
+                }
+                Direction::In if viewed && arg.borrowed => {
+                    let ty = self.view_parameter(scope, arg.ty, &arg.plan, life);
+                    params.push(quote!(#name: #ty));
                 }
                 Direction::In | Direction::InOut => {
                     let ty = self.borrowed(scope, arg.ty, &arg.plan, life);
@@ -149,7 +163,7 @@ impl<'m> Rust<'m> {
         self.results(method).any(|(_, plan)| *plan == Plan::InPlace)
     }
 
-    /// What a call gives back beside `inout` parameters: return value, then `out`.
+    /// Returns what a call gives back beside `inout` parameters: return value, then `out`.
     pub(super) fn results<'r>(
         &self,
         method: &'r Method<'_, 'm>,
@@ -196,7 +210,7 @@ fn is_lendable(plan: &Plan) -> bool {
     matches!(plan, Plan::Block { .. } | Plan::InPlace)
 }
 
-/// Nothing, one type, or a tuple.
+/// Prints nothing, one type, or a tuple.
 pub(super) fn tuple(types: Vec<TokenStream>) -> TokenStream {
     match types.as_slice() {
         [one] => one.clone(),

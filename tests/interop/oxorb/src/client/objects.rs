@@ -95,7 +95,8 @@ fn policies(checks: &mut Checks, o: &PropertiesRef, slow: &ReferencesRef) {
 
 /// Checks of callers that share one connection.
 fn one_connection(checks: &mut Checks, slow: &ReferencesRef) -> Result {
-    let builder = Orb::builder().client_connections(ClientConnections::Multiplexed);
+    let builder = oxorb_interop::trusting_alike();
+    let builder = builder.client_connections(ClientConnections::Multiplexed);
     let orb = builder.build()?;
     let shared: ReferencesRef = orb.resolve(&slow.to_ior())?;
     checks.check("call_timeout_shared", || {
@@ -427,7 +428,7 @@ fn references(checks: &mut Checks, o: &ReferencesRef, orb: &Orb, corbaloc: &str)
         same("result", &2, &result)
     });
     checks.check("reference_by_name", || {
-        let address = corbaloc.rsplit_once('/').map_or("", |(address, _)| address);
+        let address = corbaloc.split_once('/').map_or("", |(address, _)| address);
         let named: SuiteRef = orb.resolve(&format!("{address}/Suite"))?;
         let constants = some(named.number_tests()?)?.constant_values()?;
         same("product", &PRODUCT, &constants.product)

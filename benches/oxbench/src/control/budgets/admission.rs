@@ -1,0 +1,96 @@
+//! (a) Operations that are admitted one by one.
+
+use std::time::Instant;
+
+use oxorb_sched::admission::{Answer, Controller, LateComers, Wanted};
+use oxorb_sched::analysis::analyse;
+use oxorb_sched::time::{MICROSECOND, MILLISECOND};
+use oxorb_sched::{Task, TaskSet};
+
+use super::report::Admission;
+use crate::Result;
+
+/// Every so many admissions the whole set is analysed from the beginning.
+const WHOLE_EVERY: usize = 20;
+
+/// Admits so many operations of pseudo-random times, more than fit.
+pub(super) fn measure(operations: usize) -> Result<Admission> {
+    let mut controller = Controller::new(LateComers::Refuse);
+    let mut random = 0x2545_f491_4f6c_dd1d_u64;
+    let mut next = |most: u64| {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        random % most
+    };
+    let (mut times, mut whole_times) = (Vec::new(), Vec::new());
+    let (mut guaranteed, mut refused, mut compared, mut equal) = (0, 0, 0, 0);
+    let mut there: Vec<Wanted> = Vec::new();
+    for number in 0..operations {
+        let period = (1 + next(200)) * 5 * MILLISECOND;
+        let share = 1 + next(2_000_000 / operations as u64);
+        let wanted = Wanted {
+            name: format!("operation {number}"),
+            worst_case: (period / 1_000_000 * share).max(MICROSECOND),
+            period,
+            // No two alike, so that an analysis from the beginning has the same order.
+            deadline: period - number as u64,
+            priority: 0,
+            shares: false,
+        };
+        let began = Instant::now();
+        let answer = controller.admit(wanted.clone())?;
+        times.push(began.elapsed().as_nanos() as u64);
+        let admitted = matches!(answer, Answer::Guaranteed { .. });
+        if number % WHOLE_EVERY == 0 || !admitted && compared < operations / 2 {
+            let mut with = there.clone();
+            with.push(wanted.clone());
+            let began = Instant::now();
+            let feasible = whole(&with);
+            whole_times.push(began.elapsed().as_nanos() as u64);
+            compared += 1;
+            equal += usize::from(feasible == admitted);
+        }
+        match admitted {
+            true => {
+                guaranteed += 1;
+                there.push(wanted);
+            }
+            false => refused += 1,
+        }
+    }
+    Ok(Admission {
+        operations,
+        guaranteed,
+        refused,
+        compared,
+        equal,
+        p50_ns: part(&mut times, 0.5),
+        p99_ns: part(&mut times, 0.99),
+        max_ns: part(&mut times, 1.0),
+        whole_p50_ns: part(&mut whole_times, 0.5),
+        utilization_ppb: controller.utilization().0,
+    })
+}
+
+/// Whether all are in time, by an analysis that knows nothing of earlier ones.
+fn whole(all: &[Wanted]) -> bool {
+    let mut all: Vec<&Wanted> = all.iter().collect();
+    all.sort_by_key(|wanted| wanted.deadline);
+    let task = |wanted: &Wanted| {
+        let mut task = Task::periodic(wanted.name.clone(), wanted.worst_case, wanted.period);
+        task.deadline = wanted.deadline;
+        task
+    };
+    analyse(&TaskSet::fixed_priority(all.into_iter().map(task))).is_feasible()
+}
+
+/// Returns a quantile; 0 of nothing.
+pub(super) fn part(times: &mut [u64], part: f64) -> u64 {
+    times.sort_unstable();
+    let last = times.len().saturating_sub(1);
+    times
+        .get((last as f64 * part) as usize)
+        .copied()
+        .unwrap_or(0)
+}

@@ -1,0 +1,255 @@
+//! (d) Is a bound that was proved ever exceeded? The urgent client of (b) has a lane of its own, the flood and the servant that
+//! spins a lower one, all of them on one processor and with budgets; the analysis of admission bounds the urgent call.
+
+use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use oxorb::{
+    ClientConnections, Interface as _, Orb, Policies, Priority, PriorityModel, PriorityModelPolicy,
+    RtPolicies, Threadpool, ThreadpoolLane,
+};
+use oxorb_sched::admission::{Answer, Controller, LateComers, Wanted};
+use oxorb_sys::schedule::{self, Class, Schedule};
+
+use super::admission::part;
+use super::idl::StationRef;
+use super::report::Proof;
+use super::station::{Desk, burn};
+use super::storm::{BUDGETS, FLOOD, FLOODERS};
+use crate::Result;
+use crate::load::{Quiet, now, sleep_until};
+use crate::placement::pin_this_thread;
+
+/// CORBA priorities of the lanes, which are those of SCHED_FIFO.
+const PRIORITIES: [i16; 2] = [20, 60];
+
+/// Shortest time between two releases of the urgent client. It is longer where the machine is slow, so that calls fit into it.
+const PERIOD: Duration = Duration::from_micros(200);
+
+/// Processor of all lanes and of the urgent client.
+const CPU: usize = 1;
+
+/// Calls alone, from which the processor time of one is taken.
+const ALONE: usize = 20_000;
+
+/// Worst case by what nearly all calls took alone.
+const MARGIN: u64 = 2;
+
+/// Measures so many calls.
+pub(super) fn measure(calls: usize) -> Result<Option<Proof>> {
+    let cpus = thread::available_parallelism().map_or(1, usize::from);
+    if !crate::load::may_use_priorities() || cpus <= CPU {
+        eprintln!(
+            "(d) is left out: it needs SCHED_FIFO (root, or CAP_SYS_NICE) and two processors"
+        );
+        return Ok(None);
+    }
+    let quiet = Quiet::begin(&[]);
+    eprintln!("(d) alone ...");
+    let (mut alone, watcher) = run(ALONE.min(calls), PERIOD, false)?;
+    let worst_case = part(&mut alone, 0.999) * MARGIN;
+    let period = PERIOD.max(Duration::from_nanos((worst_case + watcher) / 4 * 5));
+    eprintln!("(d) {calls} calls beside the flood ...");
+    let (mut times, watcher) = run(calls, period, true)?;
+    let bound = bound(worst_case, watcher, period)?;
+    eprintln!("(d) the same without an ORB ...");
+    let mut without = bare(calls / 5, period, part(&mut alone, 0.5));
+    drop(quiet);
+    let beyond = |times: &[u64]| {
+        let over = times
+            .iter()
+            .filter(|time| bound.is_some_and(|bound| **time > bound));
+        over.count() as u64
+    };
+    Ok(Some(Proof {
+        calls: times.len() as u64,
+        period_ns: period.as_nanos() as u64,
+        worst_case_ns: worst_case,
+        watcher_ns: watcher,
+        bound_ns: bound,
+        beyond: beyond(&times),
+        p50_ns: part(&mut times, 0.5),
+        p99_ns: part(&mut times, 0.99),
+        p999_ns: part(&mut times, 0.999),
+        max_ns: part(&mut times, 1.0),
+        without_orb: without.len() as u64,
+        without_orb_beyond: beyond(&without),
+        without_orb_max_ns: part(&mut without, 1.0),
+    }))
+}
+
+/// Returns the longest response of an urgent call, beside the thread that watches budgets and is more urgent. `None`: it has
+/// none.
+fn bound(worst_case: u64, watcher: u64, urgent: Duration) -> Result<Option<u64>> {
+    let mut controller = Controller::new(LateComers::Refuse);
+    let wanted = |name: &str, worst_case: u64, period: Duration| Wanted {
+        name: name.into(),
+        worst_case: worst_case.max(1),
+        period: period.as_nanos() as u64,
+        deadline: period.as_nanos() as u64,
+        priority: 0,
+        shares: false,
+    };
+    // The analysis goes by deadlines: whoever is more urgent has the shorter one.
+    let watching = Wanted {
+        period: QUANTUM.as_nanos() as u64,
+        ..wanted("the watching thread", watcher, urgent / 2)
+    };
+    controller.admit(watching)?;
+    Ok(
+        match controller.admit(wanted("urgent", worst_case, urgent))? {
+            Answer::Guaranteed { response } => Some(response),
+            Answer::BestEffort { .. } | Answer::Refused(_) => None,
+        },
+    )
+}
+
+/// From one look of the watching thread to the next (`-ORBBudgetQuantum`).
+const QUANTUM: Duration = Duration::from_millis(1);
+
+/// Returns how long each call took from its release, in nanoseconds, and the longest look of the watching thread.
+fn run(calls: usize, period: Duration, storm: bool) -> Result<(Vec<u64>, u64)> {
+    let builder = real_time(Orb::builder().listen("iiop://127.0.0.1:0"));
+    let server = builder.setting("Budget", BUDGETS).build()?;
+    let desk = Desk::default();
+    let lane = |priority, threads| -> Result<ThreadpoolLane> {
+        Ok(ThreadpoolLane::new(Priority::new(priority)?, threads).cpu(CPU))
+    };
+    let lanes = [lane(PRIORITIES[0], FLOODERS + 2)?, lane(PRIORITIES[1], 2)?];
+    let pool = server.create_threadpool(Threadpool::with_lanes(lanes))?;
+    let [low, high] = PRIORITIES.map(|priority| -> Result<String> {
+        let realtime = RtPolicies {
+            threadpool: Some(pool),
+            priority_model: Some(PriorityModelPolicy {
+                model: PriorityModel::ServerDeclared,
+                server_priority: priority,
+            }),
+            ..RtPolicies::default()
+        };
+        let policies = Policies {
+            realtime,
+            ..Policies::default()
+        };
+        let poa = server
+            .root_poa()
+            .create_poa(&format!("lane {priority}"), policies)?;
+        let station: StationRef = poa.activate(desk.clone())?;
+        Ok(station.to_ior())
+    });
+    let (low, high) = (low?, high?);
+    let over = AtomicBool::new(false);
+    let (others, own) = (client()?, client()?);
+    let flood: StationRef = others.resolve(&low)?;
+    let urgent: StationRef = own.resolve(&high)?;
+    let times = thread::scope(|scope| {
+        let over = &over;
+        if storm {
+            for _ in 0..FLOODERS {
+                let flood = flood.clone();
+                scope.spawn(move || {
+                    // As if it ran on another machine.
+                    let _ = schedule::set_current(IDLE);
+                    while !over.load(Ordering::Relaxed) {
+                        let _ = flood.flood(FLOOD);
+                    }
+                });
+            }
+            let spin = flood.clone();
+            scope.spawn(move || spin.spin());
+            thread::sleep(Duration::from_millis(100));
+        }
+        let times = scope.spawn(|| call(&own, &urgent, calls, period)).join();
+        over.store(true, Ordering::Relaxed);
+        desk.over.store(true, Ordering::Relaxed);
+        times.map_err(|_| "the urgent client panicked")?
+    })?;
+    let watcher = longest_look();
+    own.shutdown(true)?;
+    others.shutdown(true)?;
+    server.shutdown(true)?;
+    Ok((times, watcher))
+}
+
+const IDLE: Schedule = Schedule {
+    class: Class::Idle,
+    priority: 0,
+};
+
+fn real_time(builder: oxorb::Builder) -> oxorb::Builder {
+    builder
+        .setting("SchedPolicy", "SCHED_FIFO")
+        .setting("PriorityMapping", "direct")
+        .setting("WorkerStay", "10000")
+        .setting("TrustIdle", "10000")
+        .setting("LogLevel", "error")
+}
+
+fn client() -> Result<Orb> {
+    let builder = real_time(Orb::builder()).client_connections(ClientConnections::Private);
+    Ok(builder
+        .round_trip_timeout(Duration::from_secs(60))
+        .build()?)
+}
+
+fn call(orb: &Orb, urgent: &StationRef, calls: usize, period: Duration) -> Result<Vec<u64>> {
+    pin_this_thread(CPU)?;
+    orb.set_thread_priority(Priority::new(PRIORITIES[1])?)?;
+    urgent.validate_connection()?;
+    urgent.urgent()?;
+    let mut called = Ok(());
+    let times = at_each_release(calls, period, || called = urgent.urgent());
+    called?;
+    Ok(times)
+}
+
+/// The same releases, of a thread that computes as long as a call takes: what the machine does by itself.
+fn bare(releases: usize, period: Duration, work: u64) -> Vec<u64> {
+    let thread = thread::spawn(move || {
+        let _ = pin_this_thread(CPU);
+        let _ = schedule::set_current(Schedule {
+            class: Class::Fifo,
+            priority: PRIORITIES[1].into(),
+        });
+        at_each_release(releases, period, || burn(work))
+    });
+    thread.join().unwrap_or_default()
+}
+
+/// Returns how long after its release each ended, in nanoseconds. A release that passed meanwhile is left out.
+fn at_each_release(releases: usize, period: Duration, mut each: impl FnMut()) -> Vec<u64> {
+    let mut times = Vec::with_capacity(releases);
+    let mut release = now() + period;
+    for _ in 0..releases {
+        sleep_until(release);
+        each();
+        let after = now();
+        times.push((after - release).as_nanos() as u64);
+        while release <= after {
+            release += period;
+        }
+    }
+    times
+}
+
+/// Returns what one look of the watching thread takes, in nanoseconds: four times that which it took on average.
+fn longest_look() -> u64 {
+    let threads = fs::read_dir("/proc/self/task")
+        .into_iter()
+        .flatten()
+        .flatten();
+    let look = |path: std::path::PathBuf| {
+        let name = fs::read_to_string(path.join("comm")).ok()?;
+        (name.trim() == "oxorb-budgets").then_some(())?;
+        let text = fs::read_to_string(path.join("schedstat")).ok()?;
+        let mut numbers = text.split_whitespace().map(str::parse::<u64>);
+        let run = numbers.next()?.ok()?;
+        let times = numbers.nth(1)?.ok()?;
+        Some(run / times.max(1) * 4)
+    };
+    threads
+        .filter_map(|thread| look(thread.path()))
+        .max()
+        .unwrap_or(0)
+}

@@ -1,0 +1,335 @@
+//! Report of the experiments, as text and as JSON, with the verdict on each bound.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::bootstrap::Ratio;
+use crate::machine::Machine;
+use crate::verdict::{Verdicts, at_least, at_most};
+
+/// Everything one run found out.
+#[derive(Debug, Serialize)]
+pub(super) struct Report {
+    pub(super) machine: Machine,
+    pub(super) admission: Option<Admission>,
+    pub(super) storms: Vec<Storm>,
+    pub(super) late: Vec<Late>,
+    pub(super) proof: Option<Proof>,
+}
+
+/// (a)
+#[derive(Debug, Serialize)]
+pub(super) struct Admission {
+    pub(super) operations: usize,
+    pub(super) guaranteed: usize,
+    pub(super) refused: usize,
+    /// Verdicts that were held against an analysis from the beginning, and those that were the same.
+    pub(super) compared: usize,
+    pub(super) equal: usize,
+    /// Time of one admission.
+    pub(super) p50_ns: u64,
+    pub(super) p99_ns: u64,
+    pub(super) max_ns: u64,
+    /// Time of an analysis from the beginning.
+    pub(super) whole_p50_ns: u64,
+    pub(super) utilization_ppb: u64,
+}
+
+/// (b) Round trips of the urgent client.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Storm {
+    pub(super) name: &'static str,
+    pub(super) calls: u64,
+    pub(super) p50_ns: u64,
+    pub(super) p99_ns: u64,
+    pub(super) p999_ns: u64,
+    pub(super) max_ns: u64,
+    /// Requests of the flooding client that were run.
+    pub(super) flooded: u64,
+    pub(super) demoted: u64,
+    pub(super) overruns: u64,
+    /// Quantile and nanoseconds.
+    pub(super) curve: Vec<(f64, u64)>,
+}
+
+/// (d) Urgent calls and their bound.
+#[derive(Debug, Serialize)]
+pub(super) struct Proof {
+    pub(super) calls: u64,
+    pub(super) period_ns: u64,
+    /// Processor time of a call, as the analysis takes it.
+    pub(super) worst_case_ns: u64,
+    /// The same of a look of the thread that watches budgets.
+    pub(super) watcher_ns: u64,
+    /// `None`: the analysis finds none.
+    pub(super) bound_ns: Option<u64>,
+    pub(super) beyond: u64,
+    pub(super) p50_ns: u64,
+    pub(super) p99_ns: u64,
+    pub(super) p999_ns: u64,
+    pub(super) max_ns: u64,
+    /// Releases of a thread that only computes, those that ended beyond the bound, and the longest.
+    pub(super) without_orb: u64,
+    pub(super) without_orb_beyond: u64,
+    pub(super) without_orb_max_ns: u64,
+}
+
+/// (c) One service under one policy.
+#[derive(Debug, Serialize)]
+pub(super) struct Late {
+    pub(super) service: &'static str,
+    pub(super) policy: &'static str,
+    pub(super) seconds: f64,
+    pub(super) clients: Vec<Client>,
+}
+
+/// Outcome of one client.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Client {
+    pub(super) verdict: &'static str,
+    pub(super) served: u64,
+    /// Requests that were answered TRANSIENT.
+    pub(super) refused: u64,
+    /// Frames that came after the next was due.
+    pub(super) late: u64,
+    /// Frames that its share of what is left pays for, over all; 0 where it has a guarantee.
+    pub(super) paid: f64,
+}
+
+impl Report {
+    fn storm(&self, name: &str) -> Option<&Storm> {
+        self.storms.iter().find(|storm| storm.name == name)
+    }
+
+    /// Returns the p99 of the urgent client by that of alone.
+    fn by_alone(&self, name: &str) -> Option<Ratio> {
+        let alone = self.storm("alone")?.p99_ns.max(1);
+        Some(Ratio::exactly(
+            self.storm(name)?.p99_ns as f64 / alone as f64,
+        ))
+    }
+
+    fn late(&self, service: &str, policy: &str) -> Option<&Late> {
+        let mut late = self.late.iter();
+        late.find(|one| one.service == service && one.policy == policy)
+    }
+}
+
+impl Late {
+    fn with(&self, verdict: &str) -> impl Iterator<Item = &Client> {
+        let clients = self.clients.iter();
+        clients.filter(move |client| client.verdict == verdict)
+    }
+
+    /// Returns the share of the frames of all that are served which came in time.
+    fn in_time(&self) -> f64 {
+        in_time(self.clients.iter())
+    }
+
+    /// The same of those who were answered so.
+    fn in_time_of(&self, verdict: &str) -> f64 {
+        in_time(self.with(verdict))
+    }
+
+    /// Returns the frames in time of those who share what is left, by those that their shares pay for.
+    fn by_share(&self) -> Option<Ratio> {
+        let late = || self.with("best effort");
+        let good: u64 = late().map(Client::good).sum();
+        let paid: f64 = late().map(|it| it.paid).sum();
+        (paid > 0.0).then(|| Ratio::exactly(good as f64 / paid))
+    }
+
+    /// Returns what the one that had least had, by the one that had most.
+    fn evenness(&self) -> f64 {
+        let served = || self.clients.iter().map(|client| client.served);
+        served().min().unwrap_or(0) as f64 / served().max().unwrap_or(0).max(1) as f64
+    }
+}
+
+impl Client {
+    fn good(&self) -> u64 {
+        self.served.saturating_sub(self.late)
+    }
+}
+
+fn in_time<'c>(clients: impl Iterator<Item = &'c Client>) -> f64 {
+    let count =
+        |(all, good): (u64, u64), it: &Client| (all + it.served + it.refused, good + it.good());
+    let (all, good) = clients.fold((0, 0), count);
+    good as f64 / all.max(1) as f64
+}
+
+pub(super) fn verdicts(report: &Report) -> Verdicts {
+    let equal = |it: &Admission| Ratio::exactly(it.equal as f64 / it.compared.max(1) as f64);
+    let video = report
+        .late("video", "refuse")
+        .map(|late| Ratio::exactly(late.in_time()));
+    let shared = report.late("video", "share");
+    let quotes = report
+        .late("quotes", "share")
+        .map(|late| Ratio::exactly(late.evenness()));
+    let proof = report.proof.as_ref();
+    let bound = |it: &Proof| Some(it.bound_ns? as f64 / it.max_ns.max(1) as f64);
+    Verdicts::new([
+        at_least(
+            "(a) verdicts that are those of a whole analysis",
+            report.admission.as_ref().map(equal),
+            1.0,
+        ),
+        at_most(
+            "(b) urgent p99 with budgets, by that of alone",
+            report.by_alone("with budgets"),
+            1.5,
+        ),
+        at_least(
+            "(c) frames of admitted films in time, late comers refused",
+            video,
+            0.95,
+        ),
+        at_least(
+            "(c) least by most quotations of a client, shared equally",
+            quotes,
+            0.7,
+        ),
+        at_least(
+            "(c) frames of admitted films in time, late comers share",
+            shared.map(|late| Ratio::exactly(late.in_time_of("guaranteed"))),
+            0.95,
+        ),
+        at_least(
+            "(c) frames of late comers in time, by those that their shares pay for",
+            shared.and_then(Late::by_share),
+            0.9,
+        ),
+        at_most(
+            "(d) urgent calls beyond the bound that was proved",
+            proof.and_then(|it| it.bound_ns.map(|_| Ratio::exactly(it.beyond as f64))),
+            0.0,
+        ),
+        at_most(
+            "(d) the bound by the longest call",
+            proof.and_then(bound).map(Ratio::exactly),
+            3.0,
+        ),
+    ])
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.machine)?;
+        if let Some(admission) = &self.admission {
+            write!(f, "\n{admission}")?;
+        }
+        if !self.storms.is_empty() {
+            self.write_storms(f)?;
+        }
+        if !self.late.is_empty() {
+            self.write_late(f)?;
+        }
+        if let Some(proof) = &self.proof {
+            write!(f, "\n{proof}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Admission {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "(a) {} operations admitted one by one: {} guaranteed ({:.1} % of the processor), {} refused; {} of {} verdicts as by a \
+             whole analysis\n    each {:.0} us (p50), {:.0} us (p99), {:.0} us (max); a whole analysis {:.0} us (p50)",
+            self.operations,
+            self.guaranteed,
+            self.utilization_ppb as f64 / 1e7,
+            self.refused,
+            self.equal,
+            self.compared,
+            us(self.p50_ns),
+            us(self.p99_ns),
+            us(self.max_ns),
+            us(self.whole_p50_ns),
+        )
+    }
+}
+
+impl Report {
+    fn write_storms(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "\n(b) urgent client{:>12}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}",
+            "p50 us", "p99 us", "p99.9 us", "max us", "by alone", "flooded", "demoted", "overruns"
+        )?;
+        for storm in &self.storms {
+            let alone = self.storm("alone").map_or(1, |alone| alone.p99_ns.max(1));
+            writeln!(
+                f,
+                "    {:<16}{:>9.1}{:>10.1}{:>10.1}{:>10.1}{:>10.2}{:>10}{:>10}{:>10}",
+                storm.name,
+                us(storm.p50_ns),
+                us(storm.p99_ns),
+                us(storm.p999_ns),
+                us(storm.max_ns),
+                storm.p99_ns as f64 / alone as f64,
+                storm.flooded,
+                storm.demoted,
+                storm.overruns,
+            )?;
+        }
+        Ok(())
+    }
+
+    fn write_late(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "\n(c) {:<8}late comers   guaranteed  best effort  refused  in time  evenness  guaranteed in time  best effort in time",
+            "service"
+        )?;
+        for late in &self.late {
+            writeln!(
+                f,
+                "    {:<8}{:<14}{:>10}{:>13}{:>9}{:>8.1}%{:>10.2}{:>19.1}%{:>20.1}%",
+                late.service,
+                late.policy,
+                late.with("guaranteed").count(),
+                late.with("best effort").count(),
+                late.with("refused").count(),
+                late.in_time() * 100.0,
+                late.evenness(),
+                late.in_time_of("guaranteed") * 100.0,
+                late.in_time_of("best effort") * 100.0,
+            )?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Proof {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bound = self
+            .bound_ns
+            .map_or("none".to_owned(), |bound| format!("{:.1}", us(bound)));
+        writeln!(
+            f,
+            "(d) {} urgent calls, one each {:.0} us: p50 {:.1}, p99 {:.1}, p99.9 {:.1}, max {:.1} us\n    bound {bound} us (of a call {:.1} \
+             us, of a look of the watching thread {:.1} us); {} calls beyond it\n    without an ORB: {} of {} releases beyond it, max {:.1} us",
+            self.calls,
+            us(self.period_ns),
+            us(self.p50_ns),
+            us(self.p99_ns),
+            us(self.p999_ns),
+            us(self.max_ns),
+            us(self.worst_case_ns),
+            us(self.watcher_ns),
+            self.beyond,
+            self.without_orb_beyond,
+            self.without_orb,
+            us(self.without_orb_max_ns),
+        )
+    }
+}
+
+fn us(nanoseconds: u64) -> f64 {
+    nanoseconds as f64 / 1e3
+}

@@ -1,0 +1,459 @@
+//! `oxbench control threads`: distributable threads through three processes, by fixed priorities and by maximum urgency.
+//!
+//! Three threads begin a job in each of their periods: a third of it is computed where it begins, a third in a servant of a second
+//! process, and a third in a servant of a third one, which the second calls. The critical thread has the longest period. Fixed
+//! priorities go by the rate, as rate-monotonic scheduling has them: beyond what the processor can do the critical thread is the
+//! first to miss its deadlines. By MUF it is the last, and the others share what is left by their laxity.
+
+use std::fmt;
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use oxorb::{
+    Interface as _, Orb, Policies, Priority, PriorityModel, PriorityModelPolicy, RtPolicies,
+    Threadpool, ThreadpoolLane,
+};
+use oxorb_rtscheduling::{
+    Band, Enforcement, Fp, FpParameter, Kokyu, Muf, MufParameter, RtScheduling, Scheduler,
+};
+use plotters::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::load::{KeptOut, Quiet, now, sleep_until, toil};
+use crate::machine::Machine;
+use crate::output::Output;
+use crate::placement::{Placement, Role};
+use crate::plot::{Area, Drawn, legend, page};
+use crate::process::Process;
+use crate::{Result, session};
+
+#[allow(missing_docs)]
+mod generated {
+    oxorb::include_idl!("load");
+}
+
+use generated::oxbench::{Cubing, CubingRef};
+
+/// Distributable thread of the experiment.
+struct Task {
+    name: &'static str,
+    period: Duration,
+    criticality: i32,
+    /// By the rate.
+    priority: i16,
+}
+
+const TASKS: [Task; 3] = [
+    Task {
+        name: "20 ms",
+        period: Duration::from_millis(20),
+        criticality: 0,
+        priority: 70,
+    },
+    Task {
+        name: "40 ms",
+        period: Duration::from_millis(40),
+        criticality: 0,
+        priority: 50,
+    },
+    Task {
+        name: "80 ms, critical",
+        period: Duration::from_millis(80),
+        criticality: 3,
+        priority: 30,
+    },
+];
+
+/// Processes that a job goes through.
+const STAGES: u32 = 3;
+
+/// CORBA priority of threads that wait for a job: whoever is released must be able to say how urgent he is.
+const RELEASING: i16 = 90;
+
+/// CORBA priorities of jobs.
+const JOBS: (i16, i16) = (10, 80);
+
+/// Scheduling discipline.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum Discipline {
+    /// Fixed priorities, the higher the rate the higher
+    Fp,
+    /// The more critical first, then the less laxity
+    Muf,
+}
+
+impl Discipline {
+    fn name(self) -> &'static str {
+        match self {
+            Discipline::Fp => "fp",
+            Discipline::Muf => "muf",
+        }
+    }
+}
+
+/// Options of `oxbench control threads`.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Time that all jobs together ask of the processor, in percent
+    #[arg(long, value_delimiter = ',', default_values_t = [60, 80, 100, 120, 140, 160])]
+    load: Vec<u32>,
+
+    /// Duration of each point, in seconds
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..))]
+    seconds: u64,
+
+    /// Processor of all three processes
+    #[arg(long, default_value_t = 1)]
+    cpu: usize,
+
+    #[command(flatten)]
+    output: Output,
+}
+
+/// Options of one of the processes.
+#[derive(Args)]
+pub(crate) struct SideOptions {
+    #[arg(long)]
+    discipline: Discipline,
+    /// Object of the next process
+    #[arg(long)]
+    next: Option<String>,
+    /// Jobs begin here, for so many seconds
+    #[arg(long)]
+    seconds: Option<u64>,
+    #[arg(long, default_value_t = 0)]
+    load: u32,
+}
+
+#[derive(Debug, Serialize)]
+struct Report {
+    machine: Machine,
+    cpu: usize,
+    kept_out: KeptOut,
+    seconds: u64,
+    points: Vec<Point>,
+}
+
+/// Result of a discipline under a load.
+#[derive(Debug, Serialize)]
+struct Point {
+    discipline: Discipline,
+    load: u32,
+    /// Results of the tasks.
+    jobs: Vec<Jobs>,
+}
+
+/// Result of the jobs of a task.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct Jobs {
+    released: u32,
+    in_time: u32,
+}
+
+impl Jobs {
+    /// Percentage that was in time.
+    fn share(self) -> f64 {
+        f64::from(self.in_time) / f64::from(self.released.max(1)) * 100.0
+    }
+}
+
+/// Measures and reports.
+pub(crate) fn run(options: &Options) -> Result {
+    if !crate::load::may_use_priorities() {
+        return Err(
+            "this experiment needs SCHED_FIFO: run it as root, or with CAP_SYS_NICE".into(),
+        );
+    }
+    let quiet = Quiet::begin(&[]);
+    let mut points = Vec::new();
+    for &load in &options.load {
+        for &discipline in Discipline::value_variants() {
+            eprintln!("{load} %, {} ...", discipline.name());
+            points.push(measure(options, discipline, load)?);
+        }
+    }
+    let report = Report {
+        machine: Machine::this(),
+        cpu: options.cpu,
+        kept_out: quiet.kept_out(),
+        seconds: options.seconds,
+        points,
+    };
+    options.output.show(&report, draw)
+}
+
+fn measure(options: &Options, discipline: Discipline, load: u32) -> Result<Point> {
+    let placement = Placement::Pinned {
+        client: options.cpu,
+        server: options.cpu,
+    };
+    let start = |name: &str, arguments: &[String]| {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.args(["control", "threads-side", "--discipline", discipline.name()]);
+        command.args(arguments);
+        Process::start(name.to_owned(), placement, Role::Server, &mut command)
+    };
+    let next = |reference: &str| ["--next".to_owned(), reference.to_owned()];
+    let mut last = start("the last process", &[])?;
+    let reference = last.hear()?;
+    let mut middle = start("the second process", &next(&reference))?;
+    let reference = middle.hear()?;
+    let [flag, reference] = next(&reference);
+    let more = [
+        flag,
+        reference,
+        format!("--seconds={}", options.seconds),
+        format!("--load={load}"),
+    ];
+    let mut first = start("the first process", &more)?;
+    let jobs = serde_json::from_str(&first.hear()?)?;
+    first.finish()?;
+    middle.finish()?;
+    last.finish()?;
+    Ok(Point {
+        discipline,
+        load,
+        jobs,
+    })
+}
+
+/// Runs one of the processes.
+pub(crate) fn serve(options: &SideOptions) -> Result {
+    let band = Band::new(Priority::new(JOBS.0)?, Priority::new(JOBS.1)?);
+    let enforcement = Enforcement::Priorities(band);
+    match options.discipline {
+        Discipline::Fp => side(options, Kokyu::<Fp>::new(enforcement), |task, _, _| {
+            Ok(FpParameter {
+                priority: Priority::new(task.priority)?,
+            })
+        }),
+        Discipline::Muf => side(
+            options,
+            Kokyu::<Muf>::new(enforcement),
+            |task, left, work| Ok(MufParameter::within(task.criticality, left, work)),
+        ),
+    }
+}
+
+fn side<S: Scheduler>(
+    options: &SideOptions,
+    scheduler: S,
+    parameter: impl Fn(&Task, Duration, Duration) -> Result<S::Parameter> + Sync,
+) -> Result {
+    let scheduling = RtScheduling::new(scheduler);
+    // A thread of a lane stays with its connection, and a client trusts its own, from one period to the next.
+    let orb = Orb::builder()
+        .listen("iiop://127.0.0.1:0")
+        .setting("SchedPolicy", "SCHED_FIFO")
+        .setting("PriorityMapping", "direct")
+        .setting("ClientConnections", "private")
+        .setting("WorkerStay", "10000")
+        .setting("TrustIdle", "10000")
+        .scheduling_interceptor(scheduling.interceptor())
+        .build()?;
+    let next = options.next.as_deref();
+    let next: Option<CubingRef> = next.map(|next| orb.resolve(next)).transpose()?;
+    match (options.seconds, next) {
+        (Some(seconds), Some(next)) => {
+            let head = Head {
+                orb: &orb,
+                scheduling: &scheduling,
+                next: &next,
+                seconds,
+                load: options.load,
+            };
+            let jobs = head.run(&parameter)?;
+            println!("{}", serde_json::to_string(&jobs)?);
+        }
+        (_, next) => session::announce(&offer(&orb, next)?.to_ior())?,
+    }
+    orb.shutdown(true)?;
+    Ok(())
+}
+
+/// Activates the servant of a process in a lane of threads that take requests before any job runs.
+fn offer(orb: &Orb, next: Option<CubingRef>) -> Result<CubingRef> {
+    let lane = ThreadpoolLane::new(Priority::new(RELEASING)?, TASKS.len() + 1);
+    let pool = orb.create_threadpool(Threadpool::with_lanes(vec![lane]))?;
+    let realtime = RtPolicies {
+        threadpool: Some(pool),
+        priority_model: Some(PriorityModelPolicy {
+            model: PriorityModel::ServerDeclared,
+            server_priority: RELEASING,
+        }),
+        ..RtPolicies::default()
+    };
+    let policies = Policies {
+        realtime,
+        ..Policies::default()
+    };
+    let poa = orb.root_poa().create_poa("stages", policies)?;
+    Ok(poa.activate(Stage { next })?)
+}
+
+/// Computes, and has the next process compute.
+#[derive(Debug)]
+struct Stage {
+    next: Option<CubingRef>,
+}
+
+impl Cubing for Stage {
+    fn cube(&self, value: u8) -> oxorb::Result<u8> {
+        Ok(value)
+    }
+
+    fn toil(&self, value: u8, microseconds: u32) -> oxorb::Result<u8> {
+        toil(Duration::from_micros(microseconds.into()));
+        match &self.next {
+            None => Ok(value),
+            Some(next) => next.toil(value, microseconds),
+        }
+    }
+}
+
+/// Process in which jobs begin.
+struct Head<'h, S: Scheduler> {
+    orb: &'h Orb,
+    scheduling: &'h RtScheduling<S>,
+    next: &'h CubingRef,
+    seconds: u64,
+    load: u32,
+}
+
+impl<S: Scheduler> Head<'_, S> {
+    fn run(
+        &self,
+        parameter: &(impl Fn(&Task, Duration, Duration) -> Result<S::Parameter> + Sync),
+    ) -> Result<Vec<Jobs>> {
+        let begin = now() + Duration::from_millis(200);
+        thread::scope(|scope| {
+            let threads: Vec<_> = TASKS
+                .iter()
+                .map(|task| scope.spawn(move || self.repeat(task, begin, parameter)))
+                .collect();
+            let ended = threads
+                .into_iter()
+                .map(|it| it.join().expect("no task panics"));
+            ended.collect()
+        })
+    }
+
+    /// Runs the jobs of one task.
+    fn repeat(
+        &self,
+        task: &Task,
+        begin: Duration,
+        parameter: &impl Fn(&Task, Duration, Duration) -> Result<S::Parameter>,
+    ) -> Result<Jobs> {
+        self.orb.set_thread_priority(Priority::new(RELEASING)?)?;
+        let current = self.scheduling.current(self.orb);
+        let tasks = TASKS.len() as u32;
+        let work = task.period * self.load / 100 / tasks;
+        let part = work / STAGES;
+        let microseconds = part.as_micros() as u32;
+        // The connection, before it counts.
+        self.next.cube(0)?;
+        let released =
+            (Duration::from_secs(self.seconds).as_nanos() / task.period.as_nanos()) as u32;
+        let mut jobs = Jobs {
+            released,
+            in_time: 0,
+        };
+        for job in 0..released {
+            let release = begin + task.period * job;
+            let deadline = release + task.period;
+            sleep_until(release);
+            // Its time has passed while the last one ran.
+            let left = deadline.saturating_sub(now());
+            if left.is_zero() {
+                continue;
+            }
+            let parameter = parameter(task, left, work)?;
+            let segment = current.begin_scheduling_segment(task.name, parameter, None)?;
+            toil(part);
+            self.next.toil(0, microseconds)?;
+            jobs.in_time += u32::from(now() <= deadline);
+            segment.end()?;
+        }
+        Ok(jobs)
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.machine)?;
+        writeln!(
+            f,
+            "three processes on CPU {}; {} s a point; {}; jobs in time, in percent",
+            self.cpu, self.seconds, self.kept_out
+        )?;
+        for &discipline in Discipline::value_variants() {
+            write!(f, "\n{:<6}  load", discipline.name())?;
+            for task in &TASKS {
+                write!(f, "{:>18}", task.name)?;
+            }
+            writeln!(f)?;
+            for point in self.points.iter().filter(|it| it.discipline == discipline) {
+                write!(f, "{:>10} %", point.load)?;
+                for jobs in &point.jobs {
+                    write!(f, "{:>18.1}", jobs.share())?;
+                }
+                writeln!(f)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn draw(report: &Report, file: &Path) -> Result {
+    let title = report.machine.to_string();
+    let all = Discipline::value_variants();
+    page(file, (460 * all.len() as u32, 380), &title, |area| {
+        let panels = area.split_evenly((1, all.len()));
+        let mut drawn = all.iter().zip(&panels);
+        drawn.try_for_each(|(&discipline, panel)| draw_panel(report, discipline, panel))
+    })
+}
+
+fn draw_panel<'a>(report: &Report, discipline: Discipline, panel: &Area<'a>) -> Drawn<'a> {
+    let points = || {
+        report
+            .points
+            .iter()
+            .filter(|it| it.discipline == discipline)
+    };
+    let loads = || points().map(|point| f64::from(point.load));
+    let (least, most) = (loads().fold(100.0, f64::min), loads().fold(101.0, f64::max));
+    let caption = match discipline {
+        Discipline::Fp => "fixed priorities, by the rate",
+        Discipline::Muf => "maximum urgency first",
+    };
+    let mut chart = ChartBuilder::on(panel)
+        .caption(caption, ("sans-serif", 18))
+        .margin(12)
+        .x_label_area_size(36)
+        .y_label_area_size(44)
+        .build_cartesian_2d(least..most, 0.0..105.0)?;
+    chart
+        .configure_mesh()
+        .x_desc("asked of the processor, percent")
+        .y_desc("jobs in time, percent")
+        .draw()?;
+    let colors = [
+        RGBColor(31, 119, 180),
+        RGBColor(44, 160, 44),
+        RGBColor(214, 69, 29),
+    ];
+    for (at, (task, color)) in TASKS.iter().zip(colors).enumerate() {
+        let line = points().map(|point| (f64::from(point.load), point.jobs[at].share()));
+        chart
+            .draw_series(LineSeries::new(line, color.stroke_width(2)))?
+            .label(task.name)
+            .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], color.stroke_width(2)));
+    }
+    legend(&mut chart, SeriesLabelPosition::LowerLeft)
+}

@@ -1,0 +1,137 @@
+//! Instructions that budgets cost a server for a request that is within them.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::{Environment, FEW, MANY, instructions_in, per_call};
+use crate::Result;
+use crate::experiment::EXPERIMENTS;
+use crate::peers::Contender;
+
+/// Budgets, as `-ORBBudget` has them, that no ping exceeds.
+const KINDS: [(&str, &str); 4] = [
+    (
+        "a rate of the operation",
+        "operation oxbench::Probe::ping requests=1000000000 burst=1000000",
+    ),
+    (
+        "a rate of each client",
+        "clients requests=1000000000 burst=1000000",
+    ),
+    (
+        "processor time of the operation",
+        "operation oxbench::Probe::ping time=60s/60s longest=60s",
+    ),
+    (
+        "both of both",
+        "operation oxbench::Probe::ping requests=1000000000 burst=1000000 time=60s/60s longest=60s; \
+         clients requests=1000000000 burst=1000000 time=60s/60s longest=60s",
+    ),
+];
+
+/// Most instructions of a request more: where one budget of a rate looks at it, one of processor time, and two of both kinds.
+/// The aim is 60 for each budget: finding the accounts, and a request's own place to charge them, cost most of what is above
+/// it. A system call that reads a clock counts as the instructions before and after it.
+const MOST: f64 = 520.0;
+const MOST_OF_TIME: f64 = 800.0;
+const MOST_OF_ALL: f64 = 880.0;
+
+/// Fewer than these are none.
+const LEAST: f64 = 5.0;
+
+/// Name of the option's variable.
+const VARIABLE: &str = "OXORB_BUDGET";
+
+/// Instructions of the server for a ping, without budgets and with them.
+#[derive(Debug, Serialize)]
+pub(super) struct Budgets {
+    without: f64,
+    rows: Vec<Row>,
+}
+
+#[derive(Debug, Serialize)]
+struct Row {
+    kind: &'static str,
+    more: f64,
+}
+
+/// Counts.
+pub(super) fn count(contender: &Contender) -> Result<Budgets> {
+    let without = server(contender, &[])?;
+    let rows = KINDS.into_iter().map(|(kind, budgets)| {
+        let with = server(contender, &[(VARIABLE, budgets)])?;
+        let more = with - without;
+        Ok(Row { kind, more })
+    });
+    Ok(Budgets {
+        without,
+        rows: rows.collect::<Result<_>>()?,
+    })
+}
+
+/// Returns the server's instructions for a ping.
+fn server(contender: &Contender, environment: Environment<'_>) -> Result<f64> {
+    let ping = &EXPERIMENTS[0];
+    let [_, few] = instructions_in(contender, ping, FEW, environment)?;
+    let [_, many] = instructions_in(contender, ping, MANY, environment)?;
+    Ok(per_call(few, many))
+}
+
+impl Budgets {
+    /// A sentence for each bound that is broken.
+    pub(super) fn broken(&self) -> Vec<String> {
+        let broken = self.rows.iter().filter_map(|row| {
+            let bound = match row.kind {
+                kind if kind.starts_with("both") => MOST_OF_ALL,
+                kind if kind.starts_with("processor time") => MOST_OF_TIME,
+                _ => MOST,
+            };
+            let Row { kind, more } = row;
+            (*more > bound)
+                .then(|| format!("{more:.0} instructions for {kind}, {bound} allowed"))
+                .or_else(|| {
+                    // Budgets that were not read, or forgotten on the way, cost nothing.
+                    (*more < LEAST)
+                        .then(|| format!("{more:.0} instructions for {kind}: nothing was counted"))
+                })
+        });
+        broken.collect()
+    }
+}
+
+impl fmt::Display for Budgets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "instructions of the server for a ping, {:.0} without budgets; more with a budget of:",
+            self.without
+        )?;
+        for Row { kind, more } in &self.rows {
+            writeln!(f, "  {kind:36} {more:6.0}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn broken(kind: &'static str, more: f64) -> Vec<String> {
+        let rows = vec![Row { kind, more }];
+        let without = 1_800.0;
+        Budgets { without, rows }.broken()
+    }
+
+    #[test]
+    fn a_budget_has_its_bound_and_is_seen() {
+        assert_eq!(broken(KINDS[0].0, MOST - 1.0), [""; 0]);
+        assert!(broken(KINDS[0].0, MOST + 1.0)[0].ends_with("520 allowed"));
+        assert!(broken(KINDS[1].0, 0.0)[0].ends_with("nothing was counted"));
+        assert_eq!(broken(KINDS[2].0, MOST + 1.0), [""; 0]);
+        assert_eq!(broken(KINDS[2].0, MOST_OF_TIME + 1.0).len(), 1);
+        assert_eq!(broken(KINDS[3].0, MOST_OF_TIME + 1.0), [""; 0]);
+        assert_eq!(broken(KINDS[3].0, MOST_OF_ALL + 1.0).len(), 1);
+    }
+}

@@ -1,0 +1,84 @@
+//! Operations that a bridge knows.
+
+use std::collections::HashMap;
+
+use oxorb_cdr::{Shape, TcKind, TypeRef};
+use oxorb_dynamic::Signature;
+
+/// Interfaces that a bridge knows: the types of their operations, and in which of them references
+/// pass.
+///
+/// Requests of operations without references go on without being read, where the octets can stand in the other message as
+/// they are. References are found in structs, unions, sequences and arrays; not in an `any` or a valuetype, nor in members of
+/// exceptions.
+#[derive(Debug, Default)]
+pub struct Interfaces(HashMap<String, HashMap<String, Known>>);
+
+/// Interfaces that a target is asked for, at most.
+const ASKED: usize = 256;
+
+/// An operation.
+#[derive(Debug)]
+pub(crate) struct Known {
+    pub(crate) signature: Signature,
+    /// References pass in it.
+    pub(crate) references: bool,
+}
+
+impl Interfaces {
+    /// Adds an interface by its repository id, with all its operations, inherited ones included.
+    pub fn add(&mut self, repository_id: &str, operations: impl IntoIterator<Item = Signature>) {
+        let known = operations.into_iter().map(|signature| {
+            let references = carries_references(&signature);
+            let known = Known {
+                signature,
+                references,
+            };
+            (known.signature.operation.clone(), known)
+        });
+        self.0.insert(repository_id.to_owned(), known.collect());
+    }
+
+    /// Returns the interface with the most operations of those that `is_a` says: the most derived one.
+    pub(crate) fn most_derived(&self, mut is_a: impl FnMut(&str) -> bool) -> Option<&str> {
+        let mut known: Vec<_> = self.0.iter().collect();
+        known.sort_by_key(|(id, operations)| (std::cmp::Reverse(operations.len()), id.as_str()));
+        let ids = known.into_iter().map(|(id, _)| id.as_str());
+        ids.take(ASKED).find(|id| is_a(id))
+    }
+
+    pub(crate) fn has(&self, repository_id: &str) -> bool {
+        self.0.contains_key(repository_id)
+    }
+
+    pub(crate) fn operation(&self, repository_id: &str, operation: &str) -> Option<&Known> {
+        self.0.get(repository_id)?.get(operation)
+    }
+}
+
+fn carries_references(signature: &Signature) -> bool {
+    let params = signature.params.iter().map(|param| &param.ty);
+    params
+        .chain([&signature.returns])
+        .any(|ty| carries(ty.as_ref(), &mut Vec::new()))
+}
+
+/// `within`: the types around this one, which may hold sequences of themselves.
+fn carries<'t>(ty: TypeRef<'t>, within: &mut Vec<&'t str>) -> bool {
+    match ty.shape() {
+        Shape::Named(kind) => matches!(kind, TcKind::Objref | TcKind::Component | TcKind::Home),
+        Shape::Sequence { element, .. } | Shape::Array { element, .. } => carries(element, within),
+        Shape::Alias(content) => carries(content, within),
+        Shape::Struct | Shape::Union { .. } => {
+            let id = ty.id().unwrap_or_default();
+            if within.contains(&id) {
+                return false;
+            }
+            within.push(id);
+            let found = ty.members().any(|member| carries(member.ty, within));
+            within.pop();
+            found
+        }
+        _ => false,
+    }
+}

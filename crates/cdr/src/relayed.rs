@@ -1,0 +1,166 @@
+//! Values that go on from one message into another without being understood.
+
+use crate::{ByteOrder, Decoder, Dialect, Encode, Encoder, ErrorKind, Result, WcharSet};
+
+/// The octets of values, and what they depend on: byte order, code sets, and where they lie in their message.
+///
+/// A gateway reads the rest of a message so, and writes it into another without knowing types. That is refused where the
+/// octets would mean something else there ([`ErrorKind::NotAlike`]):
+///
+/// * the messages differ in byte order,
+/// * they carry text differently: in other code sets, or wide characters by the rules of another version of GIOP,
+/// * the octets would begin elsewhere between multiples of eight, and there are enough of them for a value that is aligned to
+///   eight. (Requests of GIOP 1.0 and 1.1 begin their values anywhere.)
+///
+/// ```
+/// use oxorb_cdr::{ByteOrder, Decoder, Dialect, Encode, Encoder, Relayed};
+///
+/// let came = [0, 0, 0, 1, 0, 0, 0, 2];
+/// let mut d = Decoder::new(&came, ByteOrder::Big, Dialect::GIOP_1_2);
+/// let values = Relayed::rest(&mut d)?;
+/// let mut e = Encoder::new(Vec::new(), values.order(), Dialect::GIOP_1_2);
+/// values.encode(&mut e)?;
+/// assert_eq!(e.finish().contiguous(), came);
+/// # Ok::<(), oxorb_cdr::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Relayed<'de> {
+    octets: &'de [u8],
+    order: ByteOrder,
+    dialect: Dialect,
+    /// Position at which the octets begin, of 8.
+    begin: usize,
+}
+
+/// Octets behind their alignment that a value needs which is aligned to eight.
+const EIGHT: usize = 8;
+
+impl<'de> Relayed<'de> {
+    /// Takes all that is left of a message.
+    ///
+    /// # Errors
+    /// The octets lie in several places.
+    pub fn rest(d: &mut Decoder<'de>) -> Result<Self> {
+        let (order, dialect, begin) = (d.order(), d.dialect(), d.position() % EIGHT);
+        Ok(Relayed {
+            octets: d.octets(d.remaining())?,
+            order,
+            dialect,
+            begin,
+        })
+    }
+
+    /// Returns the byte order that a message must have to take them.
+    pub fn order(&self) -> ByteOrder {
+        self.order
+    }
+
+    /// Returns the octets.
+    pub fn octets(&self) -> &'de [u8] {
+        self.octets
+    }
+
+    /// Reports whether they would mean the same behind what an encoder has written.
+    pub fn is_alike(&self, e: &Encoder<'_>) -> bool {
+        self.octets.is_empty()
+            || self.order == e.order()
+                && self.text_is_alike(e.dialect())
+                && self.place_is_alike(e.position())
+    }
+
+    /// Whether text is read in both as it was written.
+    fn text_is_alike(&self, to: Dialect) -> bool {
+        let from = self.dialect;
+        let no_wide = from.giop_minor == 0 || from.wchars == WcharSet::None;
+        let wide = from.wchars == to.wchars && (from.giop_minor >= 2) == (to.giop_minor >= 2);
+        from.chars == to.chars && (no_wide || wide)
+    }
+
+    /// Whether numbers lie in both where they are looked for, beginning at `to`.
+    fn place_is_alike(&self, to: usize) -> bool {
+        let to = to % EIGHT;
+        if to == self.begin {
+            return true;
+        }
+        // Up to the first value of eight octets that there could be.
+        let before = |begin: usize| (EIGHT - begin) % EIGHT;
+        let first = before(self.begin).min(before(to));
+        to % 4 == self.begin % 4 && self.octets.len() < first + EIGHT
+    }
+}
+
+impl Encode for Relayed<'_> {
+    fn encode<'a>(&'a self, e: &mut Encoder<'a>) -> Result<()> {
+        if !self.is_alike(e) {
+            return Err(ErrorKind::NotAlike.at(e.position()));
+        }
+        e.octets(self.octets);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::CharSet;
+    use crate::prelude::*;
+
+    fn relay(octets: usize, from: usize, to: usize) -> bool {
+        let message = vec![7; from + octets];
+        let mut d = Decoder::new(&message, ByteOrder::Big, Dialect::GIOP_1_2);
+        d.octets(from).unwrap();
+        let values = Relayed::rest(&mut d).unwrap();
+        let mut e = Encoder::new(Vec::new(), ByteOrder::Big, Dialect::GIOP_1_2);
+        e.copy_octets(&vec![0; to]);
+        values.encode(&mut e).is_ok()
+    }
+
+    #[test]
+    fn values_go_where_they_lie_alike() {
+        for begin in 0..8 {
+            assert!(relay(1000, begin, begin + 16), "{begin}");
+            assert!(relay(0, begin, begin + 1), "nothing lies anywhere");
+        }
+        // Up to seven octets: no value of eight is among them, wherever it begins.
+        assert!(relay(7, 16, 20) && relay(7, 20, 16));
+        // At 20 a double needs four of padding; at 16 the first eight octets may be one.
+        assert!(!relay(8, 16, 20) && !relay(8, 20, 16) && !relay(12, 20, 16));
+        assert!(!relay(4, 16, 18), "longs lie elsewhere");
+    }
+
+    #[test]
+    fn text_goes_where_it_is_read_alike() {
+        let latin = Dialect {
+            chars: CharSet::Iso8859_1,
+            ..Dialect::GIOP_1_2
+        };
+        let utf_8 = Dialect {
+            chars: CharSet::Utf8,
+            ..latin
+        };
+        let older = Dialect {
+            giop_minor: 1,
+            ..latin
+        };
+        let oldest = Dialect::new(0);
+        let alike = |from, to| {
+            let mut d = Decoder::new(&[0; 8], ByteOrder::Big, from);
+            let values = Relayed::rest(&mut d).unwrap();
+            values
+                .encode(&mut Encoder::new(Vec::new(), ByteOrder::Big, to))
+                .is_ok()
+        };
+        assert!(alike(latin, latin) && alike(utf_8, utf_8) && alike(oldest, latin));
+        assert!(!alike(latin, utf_8) && !alike(utf_8, latin));
+        assert!(!alike(older, latin) && !alike(latin, oldest));
+    }
+
+    #[test]
+    fn another_byte_order_is_refused() {
+        let mut d = Decoder::new(&[0; 4], ByteOrder::Big, Dialect::GIOP_1_2);
+        let values = Relayed::rest(&mut d).unwrap();
+        let mut e = Encoder::new(Vec::new(), ByteOrder::Little, Dialect::GIOP_1_2);
+        let error = values.encode(&mut e).unwrap_err();
+        assert_eq!(error.kind, ErrorKind::NotAlike);
+    }
+}

@@ -1,0 +1,153 @@
+//! `oxorb bridge`: requests of one protocol become requests of another.
+
+use oxorb::{Interface as _, Orb};
+use oxorb_bridge::{Bridge, Interfaces, Statistics};
+use oxorb_idltypes::Types;
+use serde_json::json;
+
+use crate::orb::{heed_signals, with_args};
+use crate::output::{Done, Failed, Format, because, print, print_line};
+use crate::types::IdlArgs;
+
+/// Arguments of `oxorb bridge`.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Each NAME becomes an object of the bridge: its reference is printed, and corbaloc::HOST:PORT/NAME leads to it, too. \
+Requests, replies and exceptions go on as they came, in the threads that have read them; priorities and what is left of time \
+limits go with them. Ends in order on SIGINT (Ctrl-C) or SIGTERM, and then says what it has passed on. docs/bridge.md says \
+what is carried and what is refused.
+
+With --idl the bridge knows what operations are like. References in arguments and results then become objects of the bridge, \
+and what came from there becomes again what it was; and requests of GIOP 1.0 and 1.1, or in other code sets, are read and \
+written anew.
+
+Examples:
+  oxorb bridge --listen uiop:///run/names NameService=corbaloc::10.0.0.7/NameService
+  oxorb bridge --listen iiop://:2809 --idl bank.idl Account=corbaloc:uiop:/run/bank\\|Account
+  oxorb bridge --listen shm:///run/radar Radar=file:radar.ior -ORBBudget 'client * requests=1000'")]
+pub(crate) struct Args {
+    /// References to stand for, each with a name: IOR:, corbaloc:, corbaname: or file:
+    #[arg(required = true, value_name = "NAME=REF", value_parser = target)]
+    targets: Vec<Target>,
+    /// Endpoint to listen at; may be given several times, and beside -ORBListenEndpoints
+    #[arg(long, value_name = "ENDPOINT")]
+    listen: Vec<String>,
+    #[command(flatten)]
+    idl: IdlArgs,
+    /// Interface of a target whose reference does not say it, by its scoped name or repository id
+    #[arg(long = "interface", value_name = "NAME=INTERFACE", value_parser = target)]
+    interfaces: Vec<Target>,
+    /// Output format
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Left and right of the `=`.
+type Target = (String, String);
+
+fn target(text: &str) -> Result<Target, String> {
+    match text.split_once('=') {
+        Some((name, reference)) if !name.is_empty() && !reference.is_empty() => {
+            Ok((name.to_owned(), reference.to_owned()))
+        }
+        _ => Err("write NAME=..., as in NameService=corbaloc::10.0.0.7/NameService".into()),
+    }
+}
+
+/// Passes on until a signal ends the process.
+pub(crate) fn run(args: Args) -> Done {
+    if let Some((name, _)) = args.interfaces.iter().find(|(name, _)| {
+        let is_it = |(target, _): &Target| target == name;
+        !args.targets.iter().any(is_it)
+    }) {
+        return Err(because(format!(
+            "--interface {name}=..: no target is named {name}"
+        )));
+    }
+    let types = match args.idl.files.is_empty() {
+        true => None,
+        false => Some(args.idl.load()?),
+    };
+    let mut builder = Orb::builder();
+    for endpoint in &args.listen {
+        builder = builder.listen(endpoint);
+    }
+    let orb = with_args(builder).build()?;
+    let bridge = Bridge::new(&orb, known(types.as_ref())?)?;
+    for (name, reference) in &args.targets {
+        let given = args.interfaces.iter().find(|(of, _)| of == name);
+        let object = match given {
+            None => bridge.open(name, reference)?,
+            Some((_, interface)) => {
+                bridge.open_as(name, reference, &repository_id(interface, types.as_ref())?)?
+            }
+        };
+        let type_id = &object.reference().ior().type_id;
+        if types.is_some() && !bridge.knows(type_id) {
+            let unknown = match type_id.is_empty() {
+                true => "its target does not say its interface".to_owned(),
+                false => format!("the IDL does not have its interface {type_id}"),
+            };
+            // The target may not be there yet.
+            anstream::eprintln!(
+                "warning: {name}: {unknown}, so references lead past the bridge; say --interface {name}=INTERFACE"
+            );
+        }
+        match args.format {
+            Format::Text => print(format_args!("{name} {}\n", object.to_ior()))?,
+            Format::Json => print_line(&json!({
+                "name": name,
+                "ior": object.to_ior(),
+                "type_id": type_id,
+            }))?,
+        }
+    }
+    heed_signals(&orb)?;
+    orb.run();
+    bridge.close();
+    tell(bridge.statistics(), args.format)
+}
+
+/// Returns what the IDL says of all interfaces in it.
+fn known(types: Option<&Types>) -> Result<Interfaces, Failed> {
+    let mut known = Interfaces::default();
+    if let Some(types) = types {
+        for def in types.interfaces() {
+            let interface = types.interface_of(def.id)?;
+            known.add(&interface.repository_id, interface.operations);
+        }
+    }
+    Ok(known)
+}
+
+fn repository_id(interface: &str, types: Option<&Types>) -> Result<String, Failed> {
+    match types {
+        Some(types) => Ok(types.interface(interface)?.repository_id),
+        None if interface.starts_with("IDL:") => Ok(interface.to_owned()),
+        None => Err(because(format!(
+            "--interface {interface}: name the IDL file that declares it with --idl, or write its repository id"
+        ))),
+    }
+}
+
+fn tell(passed: Statistics, format: Format) -> Done {
+    match format {
+        Format::Text => print(format_args!(
+            "{} requests answered, {} oneways, {} failed; {} octets of arguments; {} read and written anew, {} references\n",
+            passed.answered,
+            passed.oneways,
+            passed.failed,
+            passed.octets,
+            passed.rewritten,
+            passed.references,
+        )),
+        Format::Json => print_line(&json!({
+            "answered": passed.answered,
+            "oneways": passed.oneways,
+            "failed": passed.failed,
+            "octets": passed.octets,
+            "rewritten": passed.rewritten,
+            "references": passed.references,
+        })),
+    }
+}

@@ -1,0 +1,213 @@
+//! Steps that change a host, and are taken back.
+
+use std::fmt;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Component, Path};
+use std::process::{Command, Stdio};
+
+use oxorb_sys::schedule::{self, Class, Schedule, Scheduling};
+
+use super::host::Host;
+
+/// Step of a change to the host.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(tag = "what", rename_all = "lowercase")]
+pub(super) enum Change {
+    /// Text for a file of the kernel.
+    Write { path: String, value: String },
+    /// SCHED_FIFO at a priority, for a thread of the kernel.
+    Schedule { thread: i32, priority: i32 },
+    /// A queueing discipline for a network device that has the one it came with.
+    Queue { device: String, discipline: String },
+}
+
+impl Change {
+    pub(super) fn write(path: impl Into<String>, value: impl Into<String>) -> Self {
+        Change::Write {
+            path: path.into(),
+            value: value.into(),
+        }
+    }
+
+    /// Returns what the step changes, as it is now.
+    ///
+    /// # Errors
+    /// When the host does not tell: nothing may be changed then.
+    pub(super) fn now(&self, host: &Host) -> io::Result<String> {
+        match self {
+            Change::Write { path, .. } => {
+                let text = fs::read_to_string(host.path(safe(path)?))?;
+                Ok(chosen(&text).to_owned())
+            }
+            Change::Schedule { thread, .. } => {
+                live(host)?;
+                match schedule::of(*thread)? {
+                    Scheduling::Class(Schedule { class, priority }) => {
+                        Ok(format!("{class} {priority}"))
+                    }
+                    other => Err(io::Error::other(format!("a thread of {other}"))),
+                }
+            }
+            Change::Queue { device, .. } => {
+                live(host)?;
+                let queues = host.queues().unwrap_or_default();
+                let root = queues
+                    .iter()
+                    .find(|queue| queue.dev == *device && queue.root);
+                root.map(|queue| format!("{} {}", queue.kind, queue.handle))
+                    .ok_or_else(|| io::ErrorKind::NotFound.into())
+            }
+        }
+    }
+
+    /// Makes the step.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(super) fn make(&self, host: &Host) -> io::Result<()> {
+        match self {
+            Change::Write { path, value } => write(&host.path(safe(path)?), value),
+            Change::Schedule { thread, priority } => {
+                live(host)?;
+                let (class, priority) = (Class::Fifo, *priority);
+                schedule::set(*thread, Schedule { class, priority })
+            }
+            Change::Queue { device, discipline } => {
+                live(host)?;
+                tc(&["qdisc", "replace", "dev", device, "root", discipline])
+            }
+        }
+    }
+
+    /// Whether `now` is what the step makes of it.
+    pub(super) fn is_made(&self, now: &str) -> bool {
+        match self {
+            Change::Write { value, .. } => now == value,
+            Change::Schedule { priority, .. } => now == format!("SCHED_FIFO {priority}"),
+            Change::Queue { discipline, .. } => now.split(' ').next() == Some(discipline),
+        }
+    }
+
+    /// Takes the step back: makes it what it was before.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(super) fn take_back(&self, host: &Host, before: &str) -> io::Result<()> {
+        match self {
+            Change::Write { path, .. } => write(&host.path(safe(path)?), before),
+            Change::Schedule { thread, .. } => {
+                live(host)?;
+                let schedule = parse(before).ok_or(io::ErrorKind::InvalidData)?;
+                schedule::set(*thread, schedule)
+            }
+            // The one that the device came with comes back by itself.
+            Change::Queue { device, .. } => {
+                live(host)?;
+                tc(&["qdisc", "del", "dev", device, "root"])
+            }
+        }
+    }
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Change::Write { path, value } => write!(f, "/{path} = {value}"),
+            Change::Schedule { thread, priority } => {
+                write!(f, "thread {thread} = SCHED_FIFO {priority}")
+            }
+            Change::Queue { device, discipline } => write!(f, "queue of {device} = {discipline}"),
+        }
+    }
+}
+
+/// Returns the setting that a text of the kernel says is chosen: the word in brackets, where there are several.
+fn chosen(text: &str) -> &str {
+    let between = |open, close| {
+        let (_, rest) = text.split_once(open)?;
+        rest.split_once(close).map(|(word, _)| word)
+    };
+    between('[', ']').unwrap_or(text).trim()
+}
+
+/// Refuses paths that lead out of `proc` and `sys`: records of steps are files.
+fn safe(path: &str) -> io::Result<&str> {
+    let mut parts = Path::new(path).components();
+    let begins = parts.next().is_some_and(
+        |first| matches!(first, Component::Normal(name) if name == "proc" || name == "sys"),
+    );
+    match begins && parts.all(|part| matches!(part, Component::Normal(_))) {
+        true => Ok(path),
+        false => Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "the path is not below proc or sys",
+        )),
+    }
+}
+
+fn write(path: &Path, value: &str) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).truncate(true).open(path)?;
+    file.write_all(value.as_bytes())
+}
+
+fn live(host: &Host) -> io::Result<()> {
+    match host.is_this() {
+        true => Ok(()),
+        false => Err(io::Error::other("it is not this host that is looked at")),
+    }
+}
+
+fn parse(schedule: &str) -> Option<Schedule> {
+    let (class, priority) = schedule.split_once(' ')?;
+    let all = [Class::Other, Class::Idle, Class::Fifo, Class::RoundRobin];
+    let class = all.into_iter().find(|it| it.to_string() == class)?;
+    let priority = priority.parse().ok()?;
+    Some(Schedule { class, priority })
+}
+
+fn tc(arguments: &[&str]) -> io::Result<()> {
+    let output = Command::new("tc")
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()?;
+    match output.status.success() {
+        true => Ok(()),
+        false => {
+            let said = String::from_utf8_lossy(&output.stderr);
+            let first = said.lines().next().unwrap_or("tc failed");
+            Err(io::Error::other(first.to_owned()))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_word_in_brackets_is_chosen() {
+        assert_eq!(chosen("always [madvise] never\n"), "madvise");
+        assert_eq!(chosen("950000\n"), "950000");
+        assert_eq!(chosen("["), "[");
+    }
+
+    #[test]
+    fn a_record_leads_nowhere_else() {
+        for path in ["etc/passwd", "/proc/x", "proc/../etc/x", "", "sys/./../x"] {
+            assert!(safe(path).is_err(), "{path}");
+        }
+        assert!(safe("proc/sys/vm/x").is_ok() && safe("sys/a").is_ok());
+    }
+
+    #[test]
+    fn schedules_are_read_back() {
+        let fifo = Schedule {
+            class: Class::Fifo,
+            priority: 50,
+        };
+        assert_eq!(parse("SCHED_FIFO 50"), Some(fifo));
+        assert_eq!(parse("SCHED_OTHER 0"), Some(Schedule::default()));
+        assert_eq!(parse("policy 9"), None);
+    }
+}

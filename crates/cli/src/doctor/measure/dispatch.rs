@@ -1,0 +1,58 @@
+//! Cost of taking a request off a dispatching queue.
+
+use std::hint::black_box;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use oxorb_sched::Dispatching;
+use oxorb_sched::queue::{DispatchQueue, Heap, Missed, Timing};
+use oxorb_sys::schedule::{self, Class, Schedule};
+
+use crate::doctor::hold::Ends;
+use crate::statistics::{Latencies, Percentiles};
+
+/// Requests that wait in the queue.
+const WAITING: u32 = 64;
+
+/// Priority of the thread: above ordinary ones.
+const PRIORITY: i32 = 5;
+
+/// Takes requests off a queue of some others, and puts them back.
+pub(super) fn measure(time: Duration, ends: &Ends) -> Percentiles {
+    let run = || {
+        let _ = schedule::set_current(Schedule {
+            class: Class::Fifo,
+            priority: PRIORITY,
+        });
+        let queue = DispatchQueue::<Heap<u32>>::with_capacity(
+            Dispatching::Static,
+            Missed::Run,
+            WAITING as usize,
+        );
+        let queue = Mutex::new(queue);
+        let put = |request: u32| {
+            let timing = Timing {
+                order: request.wrapping_mul(2_654_435_761),
+                ..Timing::default()
+            };
+            let mut queue = queue.lock().expect("nobody panics");
+            // There is room: one was taken off.
+            let _ = queue.enqueue(request, timing);
+        };
+        (0..WAITING).for_each(&put);
+        let mut times = Latencies::new();
+        let end = Instant::now() + time;
+        let mut next = WAITING;
+        loop {
+            let before = Instant::now();
+            if before >= end || ends.came() {
+                return times.percentiles();
+            }
+            black_box(queue.lock().expect("nobody panics").dequeue(0));
+            times.record(before.elapsed());
+            put(next);
+            next = next.wrapping_add(1);
+        }
+    };
+    std::thread::scope(|scope| scope.spawn(run).join()).unwrap_or_default()
+}

@@ -1,0 +1,67 @@
+//! Time that the kernel needs to switch from one thread to another.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use oxorb_sys::schedule::{self, Class, Schedule};
+use oxorb_sys::{futex, thread};
+
+use crate::doctor::hold::Ends;
+use crate::statistics::{Latencies, Percentiles};
+
+/// Priority of both threads: above ordinary ones, and below lanes.
+const PRIORITY: i32 = 5;
+
+/// Longest sleep: a wake-up that is lost ends nothing.
+const LIMIT: Duration = Duration::from_millis(100);
+
+/// Makes two threads of one processor wake each other in turn. Each time is half of a round: a wake-up, a system call that
+/// sleeps, and the switch between them.
+pub(super) fn measure(time: Duration, ends: &Ends) -> Percentiles {
+    let cpu = thread::allowed_cpus()
+        .ok()
+        .and_then(|all| all.last().copied());
+    let (turn, over) = (AtomicU32::new(0), AtomicBool::new(false));
+    let ready = || {
+        if let Some(cpu) = cpu {
+            let _ = thread::pin_current_thread(cpu);
+        }
+        // Where it is refused others take their share of the processor, and the greatest times tell of them.
+        let _ = schedule::set_current(Schedule {
+            class: Class::Fifo,
+            priority: PRIORITY,
+        });
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            ready();
+            while !over.load(Ordering::Acquire) {
+                futex::sleep(&turn, 0, LIMIT);
+                if turn.swap(0, Ordering::AcqRel) == 1 {
+                    futex::wake(&turn);
+                }
+            }
+        });
+        let measuring = scope.spawn(|| {
+            ready();
+            let mut times = Latencies::new();
+            let end = Instant::now() + time;
+            let mut before = Instant::now();
+            while before < end && !ends.came() {
+                turn.store(1, Ordering::Release);
+                futex::wake(&turn);
+                while turn.load(Ordering::Acquire) == 1 {
+                    futex::sleep(&turn, 1, LIMIT);
+                }
+                let after = Instant::now();
+                times.record((after - before) / 2);
+                before = after;
+            }
+            over.store(true, Ordering::Release);
+            turn.store(1, Ordering::Release);
+            futex::wake(&turn);
+            times.percentiles()
+        });
+        measuring.join().unwrap_or_default()
+    })
+}

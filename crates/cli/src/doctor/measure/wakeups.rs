@@ -1,0 +1,80 @@
+//! Lateness of threads that sleep until a moment.
+
+use std::time::{Duration, Instant};
+
+use oxorb_sys::clock::monotonic_nanoseconds as now;
+use oxorb_sys::schedule::{self, Class, Schedule};
+use rustix::thread::clock_nanosleep_absolute;
+use rustix::time::{ClockId, Timespec};
+
+use super::report::Wakeups;
+use crate::doctor::hold::Ends;
+use crate::output::{Failed, because};
+use crate::statistics::Latencies;
+
+/// Time between two wake-ups of the least urgent thread, in nanoseconds; each further one has a little more, so
+/// that they do
+/// not all wake up together.
+const PERIOD: u64 = 1_000_000;
+const APART: u64 = 37_000;
+
+/// Octets of stack that are there before a thread is measured.
+const STACK: usize = 64 << 10;
+
+/// Measures a thread of each priority, all at the same time.
+pub(super) fn measure(
+    priorities: &[i32],
+    time: Duration,
+    ends: &Ends,
+) -> Result<Vec<Wakeups>, Failed> {
+    std::thread::scope(|scope| {
+        let start = |(at, &priority): (usize, &i32)| {
+            let period = PERIOD + at as u64 * APART;
+            let thread = std::thread::Builder::new().name(format!("doctor-{priority}"));
+            thread.spawn_scoped(scope, move || one(priority, period, time, ends))
+        };
+        let threads: Vec<_> = priorities
+            .iter()
+            .enumerate()
+            .map(start)
+            .collect::<Result<_, _>>()?;
+        let results = threads.into_iter().map(|thread| thread.join());
+        let results: Result<Vec<_>, _> = results.collect();
+        results.map_err(|_| because("a thread failed while it was measured"))
+    })
+}
+
+fn one(priority: i32, period: u64, time: Duration, ends: &Ends) -> Wakeups {
+    let wanted = match priority {
+        0 => Schedule::default(),
+        priority => Schedule {
+            class: Class::Fifo,
+            priority,
+        },
+    };
+    let granted = schedule::set_current(wanted).is_ok();
+    oxorb_sys::memory::prefault_stack(STACK);
+    let mut late = Latencies::new();
+    let end = Instant::now() + time;
+    let mut next = now() + period;
+    while Instant::now() < end && !ends.came() {
+        sleep_until(next);
+        let woken = now();
+        late.record(Duration::from_nanos(woken.saturating_sub(next)));
+        // One that overslept does not make up for what it missed.
+        next = next.max(woken.saturating_sub(period)) + period;
+    }
+    Wakeups::new(priority, granted, &late)
+}
+
+/// Sleeps by the monotonic clock: setting the time of day changes nothing.
+fn sleep_until(moment: u64) {
+    let until = Timespec {
+        tv_sec: (moment / 1_000_000_000).cast_signed(),
+        tv_nsec: (moment % 1_000_000_000) as i64,
+    };
+    // A signal ends it early; the next look at the clock says so.
+    while now() < moment {
+        let _ = clock_nanosleep_absolute(ClockId::Monotonic, &until);
+    }
+}

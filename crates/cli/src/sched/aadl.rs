@@ -1,0 +1,88 @@
+//! Models in AADL as operations: `oxorb_sched::import::aadl` says what is read.
+
+use std::path::PathBuf;
+
+use oxorb_sched::import::aadl::{Place, Processor, Protocol, read as read_model};
+use oxorb_sched::repository::{Characteristics, Constraints};
+use oxorb_sched::{DispatchModel, Strategy};
+
+use super::load::Loaded;
+use super::set::Asked;
+use super::system::Node;
+use crate::output::{Failed, because};
+
+/// Reads files that belong together. One processor makes a set, several make nodes.
+pub(super) fn read(files: &[&PathBuf], loaded: &mut Loaded) -> Result<(), Failed> {
+    let mut texts = Vec::new();
+    for file in files {
+        texts.push(crate::input::file(file, "an AADL model").map_err(because)?);
+    }
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let place = |place: Place| {
+        let file = files.get(place.text).map(|file| file.display().to_string());
+        format!(
+            "{}:{}:{}",
+            file.unwrap_or_default(),
+            place.line,
+            place.column
+        )
+    };
+    let model = read_model(&texts)
+        .map_err(|error| because(format!("{}: {}", place(error.place), error.why)))?;
+    let several = model.processors.len() > 1;
+    for thread in &model.threads {
+        let said = Characteristics {
+            worst_case: thread.worst_case,
+            typical: thread.worst_case,
+            period: thread.period,
+            threads: 1,
+            constraints: Constraints {
+                deadline: thread.deadline,
+                jitter: thread.jitter,
+                offset: thread.offset,
+                best_case: thread.best_case,
+                ..Constraints::default()
+            },
+            ..Characteristics::default()
+        };
+        loaded.add(&thread.path, place(thread.place), said)?;
+        if let (true, Some(at)) = (several, thread.processor) {
+            let processor = &model.processors[at];
+            let node = (processor.path.clone(), place(thread.place));
+            loaded.system.on.push((thread.path.clone(), node));
+        }
+    }
+    match model.processors.as_slice() {
+        [] => loaded.asked.model = loaded.asked.model.or(Some(DispatchModel::Urgency)),
+        [one] => {
+            let asked = asked(one);
+            loaded.asked.strategy = loaded.asked.strategy.or(asked.strategy);
+            loaded.asked.model = loaded.asked.model.or(asked.model);
+            loaded.asked.switch = loaded.asked.switch.or(asked.switch);
+        }
+        several => {
+            for processor in several {
+                loaded.system.nodes.push(Node {
+                    name: (processor.path.clone(), place(processor.place)),
+                    asked: asked(processor),
+                    link: None,
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns the scheduling that a processor asks for, with full preemption as AADL has it.
+fn asked(processor: &Processor) -> Asked {
+    Asked {
+        strategy: processor.protocol.map(|protocol| match protocol {
+            Protocol::RateMonotonic => Strategy::RMS,
+            Protocol::DeadlineMonotonic => Strategy::DM,
+            Protocol::Deadline => Strategy::EDF,
+        }),
+        model: Some(DispatchModel::Urgency),
+        switch: processor.switch,
+        ..Asked::default()
+    }
+}

@@ -1,0 +1,202 @@
+//! Options of most verbs: the operations to look at, and their scheduling.
+
+use std::path::PathBuf;
+
+use oxorb_sched::repository::Protocol;
+use oxorb_sched::simulate::Late;
+use oxorb_sched::time::{self, Nanos};
+use oxorb_sched::{DispatchModel, OsPriorities, Overheads, Schedule, Strategy};
+
+use super::load::{self, Loaded};
+use super::{order, overheads, remote, set};
+use crate::output::Failed;
+
+/// Operations to look at, and their strategy.
+#[derive(clap::Args)]
+pub(crate) struct Source {
+    /// Task sets as TOML, IDL files with @rt(...) before operations, and models in AADL (.aadl)
+    #[arg(
+        required_unless_present = "at",
+        conflicts_with = "at",
+        value_name = "FILE"
+    )]
+    pub(super) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(super) at: remote::At,
+    #[command(flatten)]
+    pub(super) how: How,
+}
+
+/// Scheduling of the operations.
+#[derive(clap::Args)]
+pub(crate) struct How {
+    /// Look for included IDL files in DIR, too
+    #[arg(short = 'I', long = "include", value_name = "DIR")]
+    pub(super) include: Vec<PathBuf>,
+    /// MUF, MLF, EDF, RMS, DM or RMS+MLF; else what the file says, else MUF
+    #[arg(long, value_name = "NAME")]
+    pub(super) strategy: Option<Strategy>,
+    /// Preemption: urgency, band or non-preemptive; else what the file says, else band
+    #[arg(long, value_name = "NAME")]
+    pub(super) model: Option<DispatchModel>,
+    /// Thread priorities that may be used, least and most; else what the file says, else 1 to 99
+    #[arg(long, value_name = "MIN,MAX", value_parser = range)]
+    pub(super) priorities: Option<(i32, i32)>,
+    /// Time between looks at the laxity of running jobs, with full preemption; else what the file says, else 100 us
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(super) step: Option<Nanos>,
+    /// Time to take a request off its queue; else what the file says, else 0
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(super) dispatch: Option<Nanos>,
+    /// Time of a context switch; else what the file says, else 0
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(super) switch: Option<Nanos>,
+    /// File with the costs of dispatching that `oxorb doctor --measure --format json` wrote; --dispatch and
+    /// --switch go before it
+    #[arg(long, value_name = "FILE")]
+    pub(super) overheads: Option<PathBuf>,
+    /// Protocol by which operations share what they lock: PIP, PCP, SRP or NPP; else what the file says, else PIP
+    #[arg(long, value_name = "NAME")]
+    pub(super) locking: Option<Protocol>,
+    /// Find static priorities under which all deadlines are proved, if there are any (Audsley), in the place
+    /// of the strategy's
+    #[arg(long)]
+    pub(super) optimal: bool,
+    /// Look at this node or link alone, where the files have several
+    #[arg(long, value_name = "NAME")]
+    pub(super) node: Option<String>,
+}
+
+/// Thread priorities, least and most, unless somebody says others.
+pub(super) const RANGE: (i32, i32) = (1, 99);
+
+pub(super) fn range(text: &str) -> Result<(i32, i32), String> {
+    let parts = text
+        .split_once(',')
+        .and_then(|(least, most)| Some((least.trim().parse().ok()?, most.trim().parse().ok()?)));
+    parts.ok_or_else(|| format!("{text:?} is no range; write 1,99"))
+}
+
+pub(super) fn duration(text: &str) -> Result<Nanos, String> {
+    time::parse(text).map_err(|error| error.to_string())
+}
+
+impl Source {
+    pub(super) fn load(&self) -> Result<Loaded, Failed> {
+        match self.files.is_empty() {
+            true => remote::fetch(&self.at),
+            false => self.how.load(&self.files),
+        }
+    }
+}
+
+impl How {
+    /// Reads files, for one node alone if so asked.
+    pub(super) fn load(&self, files: &[PathBuf]) -> Result<Loaded, Failed> {
+        let mut loaded = load::load(files, &self.include)?;
+        if let Some(protocol) = self.locking.or(loaded.asked.locking) {
+            loaded.repository.set_protocol(protocol);
+        }
+        match &self.node {
+            Some(node) => loaded.only(node),
+            None => Ok(loaded),
+        }
+    }
+
+    pub(super) fn strategy(&self, loaded: &Loaded) -> Strategy {
+        self.strategy
+            .or(loaded.asked.strategy)
+            .unwrap_or(Strategy::MUF)
+    }
+
+    pub(super) fn model(&self, loaded: &Loaded) -> DispatchModel {
+        self.model.or(loaded.asked.model).unwrap_or_default()
+    }
+
+    pub(super) fn range(&self, loaded: &Loaded) -> (i32, i32) {
+        let asked = self.priorities.or(loaded.asked.priorities);
+        asked.unwrap_or(RANGE)
+    }
+
+    pub(super) fn schedule(&self, loaded: &Loaded) -> Result<Schedule, Failed> {
+        self.schedule_under(loaded, self.strategy(loaded))
+    }
+
+    pub(super) fn schedule_under(
+        &self,
+        loaded: &Loaded,
+        strategy: Strategy,
+    ) -> Result<Schedule, Failed> {
+        loaded.on_one_processor()?;
+        let (least, most) = self.range(loaded);
+        let priorities = OsPriorities::range(least, most)?;
+        let model = self.model(loaded);
+        let computed = Schedule::compute(&loaded.repository, &strategy, &model, &priorities);
+        let mut schedule = computed.map_err(|error| match place_of(loaded, &error) {
+            Some(place) => crate::output::because(format!("{place}: {error}")),
+            None => error.into(),
+        })?;
+        self.charge(&mut schedule, &loaded.asked)?;
+        loaded.extra.charge(&mut schedule)?;
+        if self.optimal {
+            let optimal = order::Optimal::of(&schedule, strategy)?;
+            schedule = Schedule::compute(&loaded.repository, &optimal, &model, &priorities)?;
+            self.charge(&mut schedule, &loaded.asked)?;
+            loaded.extra.charge(&mut schedule)?;
+        }
+        Ok(schedule)
+    }
+
+    /// Gives a schedule the costs of dispatching that are asked for.
+    pub(super) fn charge(&self, schedule: &mut Schedule, asked: &set::Asked) -> Result<(), Failed> {
+        let usual = Overheads::default();
+        let measured = match &self.overheads {
+            Some(file) => overheads::read(file)?,
+            None => overheads::Measured::default(),
+        };
+        let dispatch = self.dispatch.or(measured.dispatch).or(asked.dispatch);
+        let switch = self.switch.or(measured.switch).or(asked.switch);
+        let overheads = Overheads {
+            step: self.step.or(asked.step).unwrap_or(usual.step),
+            dispatch: dispatch.unwrap_or(usual.dispatch),
+            switch: switch.unwrap_or(usual.switch),
+        };
+        overheads
+            .check(&schedule.tasks)
+            .map_err(|error| crate::output::because(error.to_string()))?;
+        schedule.tasks.overheads = overheads;
+        Ok(())
+    }
+}
+
+/// The place of the operation that an error is about; rings are told at the first of theirs.
+pub(super) fn place_of<'l>(loaded: &'l Loaded, error: &oxorb_sched::Error) -> Option<&'l str> {
+    use oxorb_sched::Error;
+    loaded.place(match error {
+        Error::Cycles(cycles) => cycles.first()?.0.first()?,
+        Error::Overflow { operation, .. } => operation,
+        _ => return None,
+    })
+}
+
+/// Treatment of late jobs.
+#[derive(Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub(crate) enum LateJobs {
+    /// Late jobs keep their place
+    #[default]
+    Keep,
+    /// Late jobs run behind all that can be in time
+    Demote,
+    /// Late jobs are dropped unless they have begun
+    Drop,
+}
+
+impl From<LateJobs> for Late {
+    fn from(late: LateJobs) -> Late {
+        match late {
+            LateJobs::Keep => Late::Keep,
+            LateJobs::Demote => Late::Demote,
+            LateJobs::Drop => Late::Drop,
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! Access rules in a form in which no request is held against each of them.
+//!
+//! Each condition gives the set of rules that a request meets by it: those that name its operation or none, those that name its
+//! interface or none, and so on. A set is a bit for each rule. The sets of names are made once and found by a binary search;
+//! that of who sends is made once for each connection. The first rule that is in all of them decides, 64 rules at a time.
+
+use std::sync::{Arc, OnceLock};
+
+use oxorb_transport::{Link, PeerId};
+
+use crate::access_rules::{AccessRule, AccessRules};
+
+/// A set of rules: one bit for each.
+type Set = Box<[u64]>;
+
+/// Rules about requests, ready to be asked. Asking allocates nothing and takes no lock.
+pub(crate) struct AccessIndex {
+    pub(crate) rules: Arc<AccessRules>,
+    operations: Names,
+    interfaces: Names,
+    /// `None`: no rule asks which object it is.
+    objects: Option<Names>,
+}
+
+/// Rules that concern the peer at the other end of a connection.
+pub(crate) struct Visit {
+    /// Whether the peer is this process, which the rules do not concern.
+    itself: bool,
+    /// Rules that concern it.
+    rules: Set,
+}
+
+/// Place for what a connection remembers of its peer.
+pub(crate) type Visited = OnceLock<Visit>;
+
+/// Sets of rules by the names for which they hold.
+struct Names {
+    /// Whole names, in order.
+    whole: Vec<(Box<str>, Set)>,
+    /// Beginnings of names, in order.
+    beginnings: Vec<Beginning>,
+    /// Rules of every other name.
+    others: Set,
+}
+
+struct Beginning {
+    text: Box<str>,
+    set: Set,
+    /// Place of the longest other beginning that it begins with.
+    shorter: Option<usize>,
+}
+
+impl AccessIndex {
+    pub(crate) fn new(rules: &Arc<AccessRules>) -> Self {
+        let all = &rules.rules;
+        let patterns = |of: fn(&AccessRule) -> &[String]| {
+            Names::new(all.len(), all.iter().map(of), |text| text.strip_suffix('*'))
+        };
+        let names_objects = all.iter().any(|rule| !rule.objects.is_empty());
+        Self {
+            operations: Names::new(all.len(), all.iter().map(|it| &it.operations[..]), |_| None),
+            interfaces: patterns(|it| &it.interfaces),
+            objects: names_objects.then(|| patterns(|it| &it.objects)),
+            rules: Arc::clone(rules),
+        }
+    }
+
+    /// Reports whether some rule asks which object it is.
+    #[inline]
+    pub(crate) fn asks_for_objects(&self) -> bool {
+        self.objects.is_some()
+    }
+
+    /// Returns what the rules make of who is at the other end of a connection. Looks at each of them.
+    pub(crate) fn visit(&self, link: &dyn Link) -> Visit {
+        self.visit_of(&link.identity(), link.is_protected())
+    }
+
+    fn visit_of(&self, peer: &PeerId, protected: bool) -> Visit {
+        let concerns = |rule: &AccessRule| {
+            rule.protected.is_none_or(|wanted| wanted == protected)
+                && (rule.who.is_open() || rule.who.concerns(peer))
+        };
+        let mut rules = nothing(self.rules.rules.len());
+        let all = self.rules.rules.iter().enumerate();
+        for (at, _) in all.filter(|(_, rule)| concerns(rule)) {
+            add(&mut rules, at);
+        }
+        Visit {
+            itself: *peer == PeerId::Process,
+            rules,
+        }
+    }
+
+    /// Returns the rule that decides, if one does, and whether the request is to be served. `object`: as
+    /// [`AccessRule::objects`] writes it, where rules [ask for it](Self::asks_for_objects).
+    pub(crate) fn decide(
+        &self,
+        visit: &Visit,
+        interface: &str,
+        object: &str,
+        operation: &str,
+    ) -> (Option<&AccessRule>, bool) {
+        if visit.itself {
+            return (None, true);
+        }
+        let interfaces = self.interfaces.of(interface);
+        let operations = self.operations.of(operation);
+        let objects = self.objects.as_ref().map(|names| names.of(object));
+        for (at, concerned) in visit.rules.iter().enumerate() {
+            let object = objects.map_or(u64::MAX, |set| set[at]);
+            let met = concerned & interfaces[at] & operations[at] & object;
+            if met != 0 {
+                let rule = &self.rules.rules[at * 64 + met.trailing_zeros() as usize];
+                return (Some(rule), rule.allow);
+            }
+        }
+        (None, self.rules.allow)
+    }
+}
+
+impl Names {
+    /// `names`: of each rule, those that it wants; none: any. `beginning`: of a name that stands for all that begin so, how.
+    fn new<'n>(
+        rules: usize,
+        names: impl Iterator<Item = &'n [String]> + Clone,
+        beginning: fn(&str) -> Option<&str>,
+    ) -> Self {
+        let mut others = nothing(rules);
+        let (mut whole, mut begin) = (Vec::new(), Vec::new());
+        for (at, names) in names.clone().enumerate() {
+            if names.is_empty() {
+                add(&mut others, at);
+            }
+            for name in names {
+                match beginning(name) {
+                    Some(text) => begin.push(text),
+                    None => whole.push(name.as_str()),
+                }
+            }
+        }
+        for list in [&mut whole, &mut begin] {
+            list.sort_unstable();
+            list.dedup();
+        }
+        // Those that a text meets which begins with all that `text` says.
+        let set = |text: &str, is_whole: bool| {
+            let mut set = others.clone();
+            for (at, names) in names.clone().enumerate() {
+                let meets = |name: &String| match beginning(name) {
+                    Some(begin) => text.starts_with(begin),
+                    None => is_whole && name == text,
+                };
+                if names.iter().any(meets) {
+                    add(&mut set, at);
+                }
+            }
+            set
+        };
+        let shorter = |at: usize| {
+            let text: &str = begin[at];
+            let mut before = begin[..at].iter();
+            before.rposition(|other| text.starts_with(other))
+        };
+        let beginnings = (0..begin.len()).map(|at| Beginning {
+            text: begin[at].into(),
+            set: set(begin[at], false),
+            shorter: shorter(at),
+        });
+        Self {
+            whole: whole
+                .iter()
+                .map(|it| ((*it).into(), set(it, true)))
+                .collect(),
+            beginnings: beginnings.collect(),
+            others,
+        }
+    }
+
+    /// Returns the rules that a name meets.
+    fn of(&self, name: &str) -> &[u64] {
+        let found = self.whole.binary_search_by(|(text, _)| (**text).cmp(name));
+        if let Ok(at) = found {
+            return &self.whole[at].1;
+        }
+        // What begins the name stands before it, and so does whatever begins with that; the last of these leads there.
+        let behind = self.beginnings.partition_point(|it| *it.text <= *name);
+        let mut at = behind.checked_sub(1);
+        while let Some(place) = at {
+            let beginning = &self.beginnings[place];
+            if name.starts_with(&*beginning.text) {
+                return &beginning.set;
+            }
+            at = beginning.shorter;
+        }
+        &self.others
+    }
+}
+
+fn nothing(rules: usize) -> Set {
+    vec![0; rules.div_ceil(64)].into()
+}
+
+fn add(set: &mut Set, rule: usize) {
+    set[rule / 64] |= 1 << (rule % 64);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access_rules::Asked;
+
+    /// A pseudo-random number below `bound`.
+    fn below(state: &mut u64, bound: usize) -> usize {
+        *state ^= *state << 13;
+        *state ^= *state >> 7;
+        *state ^= *state << 17;
+        (*state % bound as u64) as usize
+    }
+
+    fn some(state: &mut u64, from: &[&str]) -> Vec<String> {
+        let count = [0, 0, 1, 2][below(state, 4)];
+        let one = |_| from[below(state, from.len())].to_owned();
+        (0..count).map(one).collect()
+    }
+
+    const INTERFACES: [&str; 7] = [
+        "IDL:bank/Account:1.0",
+        "IDL:bank/*",
+        "IDL:*",
+        "*",
+        "IDL:bank/Acc*",
+        "IDL:bank/Teller:1.0",
+        "IDL:stock/*",
+    ];
+    const OBJECTS: [&str; 7] = [
+        "accounts/*",
+        "accounts/alice",
+        "accounts/b*",
+        "accounts/bob",
+        "0x00",
+        "*",
+        "accounts",
+    ];
+    const OPERATIONS: [&str; 4] = ["balance", "close", "_get_day", "*"];
+    const PARTIES: [&str; 4] = ["uid:7", "gid:1", "10.0.0.0/8", "all"];
+
+    fn rules(state: &mut u64, count: usize) -> AccessRules {
+        let rule = |_| {
+            let mut rule = AccessRule {
+                allow: below(state, 2) == 0,
+                interfaces: some(state, &INTERFACES),
+                objects: some(state, &OBJECTS),
+                operations: some(state, &OPERATIONS),
+                protected: [None, None, Some(true), Some(false)][below(state, 4)],
+                ..AccessRule::default()
+            };
+            for party in some(state, &PARTIES) {
+                rule.who.add(true, &party).unwrap();
+            }
+            rule
+        };
+        AccessRules {
+            place: String::new(),
+            rules: (0..count).map(rule).collect(),
+            allow: below(state, 2) == 0,
+        }
+    }
+
+    /// The index decides as the rules do when they are gone through one by one.
+    #[test]
+    fn decides_as_the_rules_one_by_one() {
+        let mut state = 0x9e37_79b9_7f4a_7c15;
+        let peers = [
+            PeerId::Process,
+            PeerId::Unknown,
+            PeerId::Ip("10.1.2.3".parse().unwrap()),
+            PeerId::Ip("11.1.2.3".parse().unwrap()),
+            PeerId::User {
+                uid: 7,
+                gid: 2,
+                pid: 3,
+            },
+        ];
+        for count in [0, 1, 3, 63, 64, 65, 200] {
+            for _ in 0..20 {
+                let rules = Arc::new(rules(&mut state, count));
+                let index = AccessIndex::new(&rules);
+                for peer in &peers {
+                    for protected in [true, false] {
+                        let visit = index.visit_of(peer, protected);
+                        for interface in
+                            ["IDL:bank/Account:1.0", "IDL:bank/Acorn:1.0", "IDL:a", "x"]
+                        {
+                            for id in ["alice", "bob", "bo", "ben", "\0"] {
+                                for operation in ["balance", "close", "other", "*"] {
+                                    let adapter = ["RootPOA".to_owned(), "accounts".to_owned()];
+                                    let asked = Asked {
+                                        peer,
+                                        protected,
+                                        interface,
+                                        adapter: &adapter,
+                                        object_id: id.as_bytes(),
+                                        operation,
+                                    };
+                                    let found =
+                                        index.decide(&visit, interface, &asked.path(), operation);
+                                    let (rule, serves) = rules.decide(&asked);
+                                    assert_eq!(found.1, serves);
+                                    assert!(match (found.0, rule) {
+                                        (Some(one), Some(other)) => std::ptr::eq(one, other),
+                                        (one, other) => one.is_none() && other.is_none(),
+                                    });
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! Admissions to an ORB, and the budgets that hold the admitted to them.
+
+use std::fmt;
+use std::time::Duration;
+
+use oxorb_sched::Utilization;
+use oxorb_sched::admission::{Answer, Controller, Has, Member, Unacceptable, Wanted};
+
+use super::plan::AdmissionPlan;
+use crate::budget::{Budget, BudgetOf, Ledger};
+use crate::lock::Mutex;
+use crate::threads::Threads;
+
+/// Request to be admitted to an ORB: for [`Orb::admit`](crate::Orb::admit).
+///
+/// ```
+/// use std::time::Duration;
+/// use oxorb_core::{AdmissionRequest, BudgetOf};
+///
+/// let track = BudgetOf::Operation("Radar::Track::update".into());
+/// let ms = Duration::from_millis;
+/// let request = AdmissionRequest::new(track, ms(2), ms(50)).deadline(ms(20)).priority(20_000);
+/// assert!(!AdmissionRequest::share(BudgetOf::Client("10.0.0.7".into())).eq(&request));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AdmissionRequest {
+    /// Operation, object, POA or client to be admitted.
+    pub of: BudgetOf,
+    /// Wanted times, under the name that `of` is written as.
+    wanted: Wanted,
+}
+
+impl AdmissionRequest {
+    /// A request for a guarantee: each request takes at most `worst_case`, they come `period` apart at least, and each is to be
+    /// answered before the next.
+    pub fn new(of: BudgetOf, worst_case: Duration, period: Duration) -> AdmissionRequest {
+        let wanted = Wanted {
+            name: of.to_string(),
+            worst_case: nanoseconds(worst_case),
+            period: nanoseconds(period),
+            deadline: nanoseconds(period),
+            priority: 0,
+            shares: false,
+        };
+        AdmissionRequest { of, wanted }
+    }
+
+    /// A request for an equal share of what guarantees leave.
+    pub fn share(of: BudgetOf) -> AdmissionRequest {
+        let mut request = AdmissionRequest::new(of, Duration::ZERO, Duration::ZERO);
+        request.wanted.shares = true;
+        request
+    }
+
+    /// Sets when each request is to be answered.
+    #[must_use]
+    pub fn deadline(mut self, deadline: Duration) -> AdmissionRequest {
+        self.wanted.deadline = nanoseconds(deadline);
+        self
+    }
+
+    /// Sets the CORBA priority at which requests run.
+    #[must_use]
+    pub fn priority(mut self, priority: i16) -> AdmissionRequest {
+        self.wanted.priority = priority;
+        self
+    }
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Why an ORB does not consider a request for admission.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AdmissionError {
+    /// The ORB does not admit: `-ORBAdmission`,
+    /// [`RealTime::admission`](crate::RealTime::admission).
+    Off,
+    /// Something is wrong with the request.
+    Unacceptable(Unacceptable),
+    /// The number of budgets is the largest allowed.
+    TooManyBudgets,
+}
+
+impl fmt::Display for AdmissionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AdmissionError::Off => {
+                f.write_str("this ORB admits nobody (-ORBAdmission late=refuse or late=share)")
+            }
+            AdmissionError::Unacceptable(why) => why.fmt(f),
+            AdmissionError::TooManyBudgets => {
+                f.write_str("this ORB has as many budgets as it may, 4096 (-ORBBudget)")
+            }
+        }
+    }
+}
+
+impl fmt::Debug for AdmissionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for AdmissionError {}
+
+/// Admissions to an ORB.
+pub(crate) struct AdmissionDesk {
+    plan: AdmissionPlan,
+    state: Mutex<State>,
+}
+
+struct State {
+    controller: Controller,
+    /// Owners of budgets that were given here.
+    admitted: Vec<BudgetOf>,
+}
+
+impl AdmissionDesk {
+    pub(crate) fn new(plan: AdmissionPlan) -> AdmissionDesk {
+        AdmissionDesk {
+            plan,
+            state: Mutex::new(State {
+                controller: plan.controller(),
+                admitted: Vec::new(),
+            }),
+        }
+    }
+
+    pub(crate) fn plan(&self) -> AdmissionPlan {
+        self.plan
+    }
+
+    /// Admits all, or none of them where one cannot be guaranteed and late comers are refused.
+    pub(crate) fn admit(
+        &self,
+        ledger: &std::sync::Arc<Ledger>,
+        threads: &Threads,
+        requests: Vec<AdmissionRequest>,
+    ) -> Result<Vec<Answer>, AdmissionError> {
+        let mut state = self.state.lock().expect(UNPOISONED);
+        let before = state.controller.clone();
+        let wanted: Vec<Wanted> = requests.iter().map(|it| it.wanted.clone()).collect();
+        let answers = match wanted.len() {
+            1 => wanted
+                .into_iter()
+                .map(|wanted| state.controller.admit(wanted))
+                .collect::<Result<Vec<_>, _>>(),
+            _ => state.controller.admit_all(wanted),
+        };
+        let answers = answers.map_err(AdmissionError::Unacceptable)?;
+        let known = state.admitted.len();
+        for (request, answer) in requests.into_iter().zip(&answers) {
+            if !matches!(answer, Answer::Refused(_)) {
+                state.admitted.push(request.of);
+            }
+        }
+        if self.enforce(&state, ledger, threads) {
+            return Ok(answers);
+        }
+        for of in state.admitted.split_off(known) {
+            ledger.remove(&of);
+        }
+        state.controller = before;
+        self.enforce(&state, ledger, threads);
+        Err(AdmissionError::TooManyBudgets)
+    }
+
+    /// Lets somebody go; false: nobody of this name was admitted.
+    pub(crate) fn release(
+        &self,
+        ledger: &std::sync::Arc<Ledger>,
+        threads: &Threads,
+        of: &BudgetOf,
+    ) -> bool {
+        let mut state = self.state.lock().expect(UNPOISONED);
+        if !state.controller.release(&of.to_string()) {
+            return false;
+        }
+        state.admitted.retain(|admitted| admitted != of);
+        ledger.remove(of);
+        self.enforce(&state, ledger, threads);
+        true
+    }
+
+    /// Returns all that are admitted, and what guarantees take of the processor.
+    pub(crate) fn members(&self) -> (Vec<Member>, Utilization) {
+        let state = self.state.lock().expect(UNPOISONED);
+        (state.controller.members(), state.controller.utilization())
+    }
+
+    /// Gives all that are admitted the budgets that they were promised; false: there are too many.
+    fn enforce(&self, state: &State, ledger: &std::sync::Arc<Ledger>, threads: &Threads) -> bool {
+        let members = state.controller.members();
+        let known = ledger.rules();
+        state.admitted.iter().all(|of| {
+            let name = of.to_string();
+            let Some(member) = members.iter().find(|member| member.wanted.name == name) else {
+                return true;
+            };
+            let budget = self.budget(member);
+            let same = known
+                .iter()
+                .any(|(owner, now)| owner == of && *now == budget);
+            same || ledger.set(of.clone(), budget, threads)
+        })
+    }
+
+    fn budget(&self, member: &Member) -> Budget {
+        let time = Duration::from_nanos;
+        let budget = match member.has {
+            Has::Guarantee { .. } => {
+                let Wanted {
+                    worst_case, period, ..
+                } = member.wanted;
+                Budget::default()
+                    .time(time(worst_case), time(period))
+                    .longest(time(worst_case))
+            }
+            Has::Share(share) => Budget::default().time(time(share.time), time(share.period)),
+        };
+        budget.beyond(self.plan.beyond)
+    }
+}
+
+impl fmt::Debug for AdmissionDesk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AdmissionDesk")
+            .field("plan", &self.plan)
+            .finish_non_exhaustive()
+    }
+}
+
+const UNPOISONED: &str = "no panic while the lock is held";

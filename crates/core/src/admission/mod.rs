@@ -1,0 +1,17 @@
+//! Admission: who is promised a deadline by a server that runs, and who is not (paper 0, 2.2 and 3.1).
+//!
+//! ```text
+//! Orb::admit, oxorb sched admit (object.rs)   who, and how much of the processor how often
+//!   -> AdmissionDesk (desk.rs)                 of one ORB, by its plan (plan.rs)
+//!        -> oxorb_sched::admission::Controller the analysis over all that are admitted
+//!        -> Ledger                             the budgets that hold each to what it was promised
+//! ```
+
+mod desk;
+mod object;
+mod plan;
+
+pub(crate) use desk::AdmissionDesk;
+pub use desk::{AdmissionError, AdmissionRequest};
+pub use object::Admission;
+pub use plan::AdmissionPlan;

@@ -1,0 +1,316 @@
+//! Accounts of budgets while the ORB runs: the rest of each, and its use.
+
+use oxorb_object::{CompletionStatus, SystemException, minor};
+
+use super::bucket::Bucket;
+use super::rule::{BeyondBudget, Budget, BudgetOf};
+use crate::clock;
+use crate::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
+
+/// Account of a budget. Shared by all threads, which never wait for each other here.
+#[derive(Debug)]
+pub(crate) struct Account {
+    /// Place in the ledger's list: for slots, from which another thread finds the account.
+    pub(super) id: u32,
+    kind: Kind,
+    name: String,
+    /// Limits that the budget has: of [`RATE`], [`TIME`], [`LONGEST`].
+    limits: AtomicU8,
+    beyond: AtomicU8,
+    requests: Bucket,
+    /// Cost of a request.
+    interval: AtomicU64,
+    time: Bucket,
+    /// Cost of a nanosecond of processor time, in 2^-20.
+    factor: AtomicU64,
+    /// Processor time of one request, in nanoseconds.
+    longest: AtomicU64,
+    /// Processor time in each period, and that, in nanoseconds; 0: not limited.
+    pub(super) share: (AtomicU64, AtomicU64),
+    pub(super) counts: Counts,
+    /// Time at which it was last reported that the budget is spent, in nanoseconds of the monotonic
+    /// clock.
+    told: AtomicU64,
+}
+
+/// Counts since the account was made.
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    pub(super) served: AtomicU64,
+    pub(super) refused: AtomicU64,
+    pub(super) demoted: AtomicU64,
+    pub(super) overruns: AtomicU64,
+    /// Nanoseconds.
+    pub(super) cpu: AtomicU64,
+}
+
+/// Kind of what a budget is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Operation,
+    Object,
+    Poa,
+    Client,
+}
+
+/// Part of a budget that is spent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Spent {
+    Rate,
+    Time,
+}
+
+pub(super) const RATE: u8 = 1;
+pub(super) const TIME: u8 = 2;
+pub(super) const LONGEST: u8 = 4;
+
+/// Bits of a fraction in `factor`.
+const FRACTION: u32 = 20;
+
+/// Shortest time between two reports that an account is spent.
+const TELL_AFTER: u64 = 1_000_000_000;
+
+impl Account {
+    pub(super) fn new(id: u32, of: &BudgetOf, budget: Budget) -> Account {
+        let now = clock::monotonic_nanoseconds();
+        let (kind, name) = match of {
+            BudgetOf::Operation(name) => (Kind::Operation, name.as_str()),
+            BudgetOf::Object(name) => (Kind::Object, name.as_str()),
+            BudgetOf::Poa(name) => (Kind::Poa, name.as_str()),
+            BudgetOf::Client(name) => (Kind::Client, name.as_str()),
+            BudgetOf::EachClient => (Kind::Client, ""),
+        };
+        let account = Account {
+            id,
+            kind,
+            name: name.to_owned(),
+            limits: AtomicU8::new(0),
+            beyond: AtomicU8::new(0),
+            requests: Bucket::default(),
+            interval: AtomicU64::new(0),
+            time: Bucket::default(),
+            factor: AtomicU64::new(0),
+            longest: AtomicU64::new(u64::MAX),
+            share: (AtomicU64::new(0), AtomicU64::new(0)),
+            counts: Counts::default(),
+            told: AtomicU64::new(0),
+        };
+        account.set(budget, now);
+        account
+    }
+
+    /// Changes the budget. What was used stays used: so many requests, and so much processor time.
+    pub(super) fn set(&self, budget: Budget, now: u64) {
+        let mut limits = 0;
+        if let Some(rate) = budget.rate {
+            // Rounded up: the rate is never exceeded.
+            let interval = 1_000_000_000u64.div_ceil(rate.per_second.max(1).into());
+            let before = self.interval.swap(interval, Relaxed);
+            self.requests.rescale(now, interval, before);
+            self.requests
+                .set_depth(interval.saturating_mul(rate.burst.max(1).into()));
+            limits |= RATE;
+        }
+        let (time, period) = match budget.share {
+            None => (0, 0),
+            Some(share) => {
+                let (time, period) = (share.time.as_nanos(), share.period.as_nanos());
+                let factor = (period << FRACTION).div_ceil(time.max(1));
+                let factor = u64::try_from(factor).unwrap_or(u64::MAX);
+                let before = self.factor.swap(factor, Relaxed);
+                self.time.rescale(now, factor, before);
+                self.time.set_depth(period as u64);
+                limits |= TIME;
+                (time as u64, period as u64)
+            }
+        };
+        self.share.0.store(time, Relaxed);
+        self.share.1.store(period, Relaxed);
+        let longest = budget.longest.map(|longest| longest.as_nanos() as u64);
+        self.longest.store(longest.unwrap_or(u64::MAX), Relaxed);
+        if longest.is_some() {
+            limits |= LONGEST;
+        }
+        self.beyond.store(budget.beyond as u8, Relaxed);
+        self.limits.store(limits, Relaxed);
+    }
+
+    #[inline]
+    pub(super) fn limits(&self) -> u8 {
+        self.limits.load(Relaxed)
+    }
+
+    pub(crate) fn beyond(&self) -> BeyondBudget {
+        match self.beyond.load(Relaxed) {
+            1 => BeyondBudget::Demote,
+            2 => BeyondBudget::Throttle,
+            _ => BeyondBudget::Refuse,
+        }
+    }
+
+    #[inline]
+    pub(super) fn longest(&self) -> u64 {
+        self.longest.load(Relaxed)
+    }
+
+    /// Takes one request.
+    #[inline]
+    pub(super) fn take_request(&self, now: u64) -> bool {
+        self.requests.take(now, self.interval.load(Relaxed))
+    }
+
+    /// Puts one back that was not run.
+    pub(super) fn put_request_back(&self, now: u64) {
+        self.requests.put_back(now, self.interval.load(Relaxed));
+    }
+
+    /// Reports whether all processor time is used.
+    #[inline]
+    pub(super) fn is_out_of_time(&self, now: u64) -> bool {
+        self.time.is_spent(now)
+    }
+
+    /// Returns what is spent, if something is; takes nothing.
+    pub(crate) fn spent(&self, now: u64) -> Option<Spent> {
+        let limits = self.limits();
+        if limits & TIME != 0 && self.is_out_of_time(now) {
+            return Some(Spent::Time);
+        }
+        let interval = self.interval.load(Relaxed);
+        (limits & RATE != 0 && self.requests.lacks(now, interval)).then_some(Spent::Rate)
+    }
+
+    /// Uses processor time, in nanoseconds.
+    #[inline]
+    pub(super) fn charge(&self, now: u64, cpu: u64) {
+        self.counts.cpu.fetch_add(cpu, Relaxed);
+        if self.limits() & TIME != 0 {
+            let factor = self.factor.load(Relaxed);
+            let cost = (u128::from(cpu) * u128::from(factor)).div_ceil(1 << FRACTION);
+            self.time.charge(now, cost as u64);
+        }
+    }
+
+    /// Reports whether nothing is owed any more: a new account would be as good.
+    pub(super) fn is_clear(&self, now: u64) -> bool {
+        self.requests.debt(now) == 0 && self.time.debt(now) == 0
+    }
+
+    /// Returns how much it owes, in nanoseconds until nothing is.
+    pub(super) fn debt(&self, now: u64) -> u64 {
+        self.requests.debt(now).max(self.time.debt(now))
+    }
+
+    /// Reports whether it is time to tell that it is spent, once in a while.
+    pub(super) fn is_to_tell(&self, now: u64) -> bool {
+        let told = self.told.load(Relaxed);
+        (told == 0 || now.saturating_sub(told) >= TELL_AFTER)
+            && self
+                .told
+                .compare_exchange(told, now.max(1), Relaxed, Relaxed)
+                .is_ok()
+    }
+
+    /// Returns whose it is: `client 10.0.0.7`.
+    pub(crate) fn subject(&self) -> String {
+        let of = match self.kind {
+            Kind::Operation => BudgetOf::Operation,
+            Kind::Object => BudgetOf::Object,
+            Kind::Poa => BudgetOf::Poa,
+            Kind::Client => BudgetOf::Client,
+        };
+        of(self.name.clone()).to_string()
+    }
+
+    /// Returns the answer to a request beyond it.
+    pub(super) fn refusal(&self, spent: Spent) -> SystemException {
+        use minor::transient as code;
+        let minor = match (self.kind, spent) {
+            (Kind::Operation, Spent::Rate) => code::OPERATION_RATE,
+            (Kind::Operation, Spent::Time) => code::OPERATION_TIME,
+            (Kind::Object, Spent::Rate) => code::OBJECT_RATE,
+            (Kind::Object, Spent::Time) => code::OBJECT_TIME,
+            (Kind::Poa, Spent::Rate) => code::POA_RATE,
+            (Kind::Poa, Spent::Time) => code::POA_TIME,
+            (Kind::Client, Spent::Rate) => code::CLIENT_RATE,
+            (Kind::Client, Spent::Time) => code::CLIENT_TIME,
+        };
+        SystemException::transient(minor, CompletionStatus::No)
+    }
+}
+
+impl Spent {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Spent::Rate => "rate of requests",
+            Spent::Time => "processor time",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn of(budget: Budget) -> Account {
+        Account::new(0, &BudgetOf::Client("10.0.0.7".into()), budget)
+    }
+
+    #[test]
+    fn processor_time_comes_back_at_its_share() {
+        let ms = Duration::from_millis;
+        let account = of(Budget::default().time(ms(20), ms(100)));
+        account.charge(0, 19_999_999);
+        assert_eq!(account.spent(0), None);
+        account.charge(0, 1);
+        assert_eq!(account.spent(0), Some(Spent::Time));
+        // One fifth of what passes.
+        account.charge(0, 20_000_000);
+        assert_eq!(account.spent(99_999_999), Some(Spent::Time));
+        assert_eq!(account.spent(100_000_001), None);
+        assert_eq!(account.counts.cpu.load(Relaxed), 40_000_000);
+    }
+
+    #[test]
+    fn a_look_takes_nothing_and_says_what_taking_would() {
+        let account = of(Budget::default().requests(1_000, 3));
+        for now in [0, 1, 500_000, 1_000_000, 7_777_777] {
+            while account.take_request(now) {}
+            let mut later = now;
+            while account.spent(later).is_some() {
+                later += 1_000;
+                assert!(later < now + 5_000_000);
+            }
+            assert!(account.spent(later).is_none());
+            assert!(account.take_request(later), "at {later} after {now}");
+        }
+    }
+
+    #[test]
+    fn a_changed_budget_keeps_what_was_used() {
+        let ms = Duration::from_millis;
+        let account = of(Budget::default().time(ms(20), ms(100)));
+        account.charge(0, 40_000_000);
+        assert_eq!(account.spent(99_999_999), Some(Spent::Time));
+        // 40 ms are 80 of 100 then, and 200 of 100 again.
+        account.set(Budget::default().time(ms(50), ms(100)), 0);
+        assert_eq!(account.spent(0), None);
+        account.set(Budget::default().time(ms(20), ms(100)), 0);
+        assert_eq!(account.spent(99_999_999), Some(Spent::Time));
+        assert_eq!(account.spent(100_000_001), None);
+        account.set(Budget::default(), 0);
+        assert_eq!(account.spent(0), None, "nothing is limited any more");
+    }
+
+    #[test]
+    fn the_answer_names_the_limit() {
+        let account = of(Budget::default());
+        assert_eq!(
+            account.refusal(Spent::Rate).minor,
+            minor::transient::CLIENT_RATE
+        );
+        assert_eq!(account.subject(), "client 10.0.0.7");
+    }
+}

@@ -1,0 +1,161 @@
+//! A token bucket as one number: the moment from which it is full again.
+//!
+//! What is taken moves the moment on; time brings it back. So a bucket is one atomic word, refills without anybody
+//! refilling it, loses no fraction of a token, and two lanes that take from one never wait for each other. (ITU-T I.371
+//! calls it the generic cell rate algorithm, in its form of virtual scheduling.)
+
+use crate::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Bucket with a limit that may be changed while others take from it.
+///
+/// All times are nanoseconds of one clock that never goes back.
+#[derive(Debug, Default)]
+pub(crate) struct Bucket {
+    /// Time from which on the bucket is full.
+    full_at: AtomicU64,
+    /// Longest time by which `full_at` may be later than now for something to be taken.
+    depth: AtomicU64,
+}
+
+impl Bucket {
+    /// Changes how far the moment at which it is full may lie ahead. What was taken stays taken.
+    pub(crate) fn set_depth(&self, depth: u64) {
+        self.depth.store(depth, Relaxed);
+    }
+
+    /// Takes `cost`, unless that is more than there is.
+    #[inline]
+    pub(crate) fn take(&self, now: u64, cost: u64) -> bool {
+        let depth = self.depth.load(Relaxed);
+        let mut full_at = self.full_at.load(Relaxed);
+        loop {
+            let next = full_at.max(now).saturating_add(cost);
+            if next - now > depth {
+                return false;
+            }
+            match self
+                .full_at
+                .compare_exchange_weak(full_at, next, Relaxed, Relaxed)
+            {
+                Ok(_) => return true,
+                Err(other) => full_at = other,
+            }
+        }
+    }
+
+    /// Takes `cost`, however much there is: what was used was used.
+    #[inline]
+    pub(crate) fn charge(&self, now: u64, cost: u64) {
+        let mut full_at = self.full_at.load(Relaxed);
+        loop {
+            let next = full_at.max(now).saturating_add(cost);
+            match self
+                .full_at
+                .compare_exchange_weak(full_at, next, Relaxed, Relaxed)
+            {
+                Ok(_) => return,
+                Err(other) => full_at = other,
+            }
+        }
+    }
+
+    /// Puts back what was [taken](Self::take) a moment ago and not used. Where the bucket is full but for a part of that,
+    /// nothing: it would have more than it may.
+    pub(crate) fn put_back(&self, now: u64, cost: u64) {
+        let _ = self.full_at.fetch_update(Relaxed, Relaxed, |full_at| {
+            full_at.checked_sub(cost).filter(|&before| before >= now)
+        });
+    }
+
+    /// Changes the cost of all that was taken, in proportion.
+    pub(crate) fn rescale(&self, now: u64, cost: u64, before: u64) {
+        if cost == before || before == 0 {
+            return;
+        }
+        let _ = self.full_at.fetch_update(Relaxed, Relaxed, |full_at| {
+            let debt = u128::from(full_at.saturating_sub(now));
+            let debt = (debt * u128::from(cost)).div_ceil(before.into());
+            let debt = u64::try_from(debt).unwrap_or(u64::MAX);
+            Some(now.saturating_add(debt))
+        });
+    }
+
+    /// Reports whether nothing is left of it.
+    #[inline]
+    pub(crate) fn is_spent(&self, now: u64) -> bool {
+        self.debt(now) >= self.depth.load(Relaxed)
+    }
+
+    /// Reports whether there is less than `cost` in it.
+    pub(crate) fn lacks(&self, now: u64, cost: u64) -> bool {
+        self.debt(now).saturating_add(cost) > self.depth.load(Relaxed)
+    }
+
+    /// Returns how far it is from being full.
+    pub(crate) fn debt(&self, now: u64) -> u64 {
+        self.full_at.load(Relaxed).saturating_sub(now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A bucket of ten units of a cost of 100.
+    fn of_ten() -> Bucket {
+        let bucket = Bucket::default();
+        bucket.set_depth(1_000);
+        bucket
+    }
+
+    #[test]
+    fn a_full_bucket_gives_its_depth_and_then_its_rate() {
+        let bucket = of_ten();
+        let now = 50_000;
+        let taken = (0..20).filter(|_| bucket.take(now, 100)).count();
+        assert_eq!(taken, 10);
+        assert!(bucket.is_spent(now));
+        // A unit comes back each 100 ns, and no sooner.
+        assert!(!bucket.take(now + 99, 100));
+        assert!(bucket.take(now + 100, 100));
+        assert!(!bucket.take(now + 100, 100));
+        // However long nothing is taken, it holds no more than its depth.
+        let later = now + 1_000_000;
+        assert_eq!((0..20).filter(|_| bucket.take(later, 100)).count(), 10);
+    }
+
+    #[test]
+    fn what_is_charged_beyond_the_depth_is_owed() {
+        let bucket = of_ten();
+        bucket.charge(0, 2_500);
+        assert_eq!(bucket.debt(0), 2_500);
+        assert!(bucket.is_spent(1_500), "exactly its depth is owed");
+        assert!(!bucket.is_spent(1_501));
+        assert!(!bucket.take(1_501, 100));
+        assert!(bucket.take(1_600, 100));
+    }
+
+    #[test]
+    fn what_is_put_back_is_there_again_but_never_more_than_there_was() {
+        let bucket = of_ten();
+        assert!(bucket.take(0, 100) && bucket.take(0, 100));
+        bucket.put_back(0, 100);
+        assert_eq!(bucket.debt(0), 100);
+        // Time has brought nearly all of it back.
+        bucket.put_back(50, 100);
+        assert_eq!(bucket.debt(50), 50);
+        bucket.put_back(5_000, 100);
+        assert_eq!(bucket.debt(5_000), 0);
+        assert_eq!((0..20).filter(|_| bucket.take(5_000, 100)).count(), 10);
+    }
+
+    #[test]
+    fn a_smaller_depth_counts_at_once() {
+        let bucket = of_ten();
+        assert!((0..5).all(|_| bucket.take(0, 100)));
+        bucket.set_depth(500);
+        assert!(bucket.is_spent(0));
+        assert!(!bucket.take(0, 100));
+        assert!(bucket.take(100, 100));
+    }
+}

@@ -1,0 +1,512 @@
+//! Budgets on the path of a request, in the thread that serves it.
+//!
+//! It finds the accounts of the request, takes from all of them or says what becomes of it, and charges them when it ends.
+//! The accounts of an operation of an object are remembered, so that this allocates nothing and takes no lock. A request's
+//! processor time is counted from the end of the one before, so that reading and decoding it is charged to it, too.
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use oxorb_object::SystemException;
+use oxorb_sys::clock::thread_cpu_nanoseconds;
+use oxorb_sys::schedule::{self, Reservation};
+
+use super::account::{Account, RATE, Spent, TIME};
+use super::described::Describe;
+use super::ledger::{Bundle, Ledger};
+use super::lowest;
+use super::rule::BeyondBudget;
+use super::slot::{Accounts, Slot};
+use super::watcher::overruns;
+use crate::Incident;
+use crate::clock;
+use crate::rt::{self, Lowered, know_schedule};
+use crate::sync::atomic::Ordering::Relaxed;
+
+/// State of budgets in a thread that serves requests.
+#[derive(Default)]
+pub(crate) struct Desk {
+    seen: RefCell<Option<Box<Seen>>>,
+    slot: RefCell<Option<Arc<Slot>>>,
+    /// Processor time of the thread up to which all is charged; 0: not known.
+    charged: Cell<u64>,
+    /// The thread is throttled or demoted until a request comes that is within its budget.
+    lowered: RefCell<Option<Lowered>>,
+    /// Copy of the flag, to look at.
+    is_lowered: Cell<bool>,
+}
+
+/// A request for which somebody may have a budget.
+pub(crate) struct Asked<'r> {
+    /// Object key as it came.
+    pub(crate) key: &'r [u8],
+    pub(crate) operation: &'r str,
+    /// Shows the objects of keys.
+    pub(crate) describe: &'r Describe<'r>,
+    /// The thread is of the lane that requests beyond their budgets go to.
+    pub(crate) lowest: bool,
+    /// The thread serves this connection alone.
+    pub(crate) own: bool,
+}
+
+/// Operations of objects whose accounts a thread remembers.
+const SEEN: usize = 32;
+
+/// Longest keys and names that are remembered.
+const KEY: usize = 64;
+const NAME: usize = 48;
+
+type Seen = [Option<One>; SEEN];
+
+/// An operation of an object, with its accounts.
+struct One {
+    epoch: u64,
+    key: Text<KEY>,
+    operation: Text<NAME>,
+    bundle: Rc<Bundle>,
+}
+
+/// Octets in place.
+struct Text<const N: usize> {
+    octets: [u8; N],
+    length: usize,
+}
+
+impl<const N: usize> Text<N> {
+    fn of(text: &[u8]) -> Option<Self> {
+        let mut octets = [0; N];
+        octets.get_mut(..text.len())?.copy_from_slice(text);
+        let length = text.len();
+        Some(Text { octets, length })
+    }
+
+    #[inline]
+    fn is(&self, text: &[u8]) -> bool {
+        self.length == text.len() && self.octets[..self.length] == *text
+    }
+}
+
+/// A request that runs within its budgets, or demoted, until this is dropped. For its thread alone.
+#[must_use = "it is charged when this is dropped"]
+pub(crate) struct Charged<'c> {
+    ledger: &'c Arc<Ledger>,
+    desk: &'c Desk,
+    client: Option<&'c Arc<Account>>,
+    bundle: Option<Rc<Bundle>>,
+    /// Start of the request, in nanoseconds of the monotonic clock.
+    now: u64,
+    /// Whether the request's processor time is counted.
+    timed: bool,
+    _lowered: Option<Lowered>,
+}
+
+impl Desk {
+    /// Begins a request.
+    ///
+    /// # Errors
+    /// TRANSIENT, COMPLETED_NO, with a minor code that names what is spent.
+    #[inline(never)]
+    pub(crate) fn begin<'c>(
+        &'c self,
+        ledger: &'c Arc<Ledger>,
+        client: Option<&'c Arc<Account>>,
+        asked: &Asked<'_>,
+    ) -> Result<Charged<'c>, SystemException> {
+        let bundle = self.find(ledger, asked);
+        let mut charged = Charged {
+            ledger,
+            desk: self,
+            client,
+            bundle,
+            now: 0,
+            timed: false,
+            _lowered: None,
+        };
+        let accounts = charged.accounts();
+        let limited = limits(&accounts);
+        if limited == 0 {
+            self.charged.set(0);
+            self.rise();
+            return Ok(charged);
+        }
+        let now = clock::monotonic_nanoseconds();
+        let spent = take(&accounts, now);
+        let mut lowered = None;
+        match spent {
+            0 => self.rise(),
+            spent => lowered = self.exceed(ledger, &accounts, spent, now, asked)?,
+        }
+        for account in accounts.into_iter().flatten() {
+            account.counts.served.fetch_add(1, Relaxed);
+        }
+        let timed = limited & !RATE != 0 && self.watch(ledger, &accounts);
+        if !timed {
+            self.charged.set(0);
+        }
+        charged.now = now;
+        charged.timed = timed;
+        charged._lowered = lowered;
+        Ok(charged)
+    }
+
+    /// Ends what the thread is throttled or demoted for.
+    #[inline]
+    pub(crate) fn rise(&self) {
+        if self.is_lowered.replace(false) {
+            self.lowered.take();
+        }
+    }
+
+    /// Keeps the thread as it is until a request comes that is within its budget.
+    fn stay(&self, lowered: Lowered) {
+        self.lowered.replace(Some(lowered));
+        self.is_lowered.set(true);
+    }
+
+    /// Reports whether a request is beyond its budget and would be demoted, so that it belongs to another lane. Takes
+    /// nothing.
+    pub(crate) fn would_demote(
+        &self,
+        ledger: &Arc<Ledger>,
+        client: Option<&Arc<Account>>,
+        asked: &Asked<'_>,
+    ) -> bool {
+        if !ledger.demotes.load(Relaxed) {
+            return false;
+        }
+        let bundle = self.find(ledger, asked);
+        let accounts = accounts(client, bundle.as_deref());
+        if limits(&accounts) == 0 {
+            return false;
+        }
+        let now = clock::monotonic_nanoseconds();
+        let spent = accounts
+            .into_iter()
+            .flatten()
+            .filter(|account| account.spent(now).is_some());
+        let mut demoted = false;
+        for account in spent {
+            match account.beyond() {
+                BeyondBudget::Refuse => return false,
+                BeyondBudget::Demote => demoted = true,
+                BeyondBudget::Throttle => {}
+            }
+        }
+        demoted
+    }
+
+    /// Returns the accounts of an operation of an object.
+    #[inline]
+    fn find(&self, ledger: &Ledger, asked: &Asked<'_>) -> Option<Rc<Bundle>> {
+        let epoch = ledger.epoch();
+        let (key, operation) = (asked.key, asked.operation.as_bytes());
+        let place = place(key, operation);
+        if let Some(seen) = &*self.seen.borrow()
+            && let Some(one) = &seen[place]
+            && one.epoch == epoch
+            && one.key.is(key)
+            && one.operation.is(operation)
+        {
+            return Some(Rc::clone(&one.bundle));
+        }
+        self.find_out(ledger, asked, epoch, place)
+    }
+
+    /// Asks for the accounts, and remembers them.
+    #[cold]
+    fn find_out(
+        &self,
+        ledger: &Ledger,
+        asked: &Asked<'_>,
+        epoch: u64,
+        place: usize,
+    ) -> Option<Rc<Bundle>> {
+        let bundle = Rc::new(ledger.bundle(asked.key, asked.operation, asked.describe)?);
+        let texts = Text::of(asked.key).zip(Text::of(asked.operation.as_bytes()));
+        if let Some((key, operation)) = texts {
+            let mut seen = self.seen.borrow_mut();
+            let seen = seen.get_or_insert_with(|| Box::new([const { None }; SEEN]));
+            seen[place] = Some(One {
+                epoch,
+                key,
+                operation,
+                bundle: Rc::clone(&bundle),
+            });
+        }
+        Some(bundle)
+    }
+
+    /// Shows the watcher what the thread runs from now on; false: it runs a request already, of which this is a part.
+    #[inline]
+    fn watch(&self, ledger: &Ledger, accounts: &Accounts<'_>) -> bool {
+        let slot = self.slot.borrow();
+        let Some(slot) = slot.as_ref() else {
+            drop(slot);
+            return self.enlist(ledger, accounts);
+        };
+        let before = self.charged.get();
+        // Without a request before, what it took to read this one is nobody's.
+        let (since, cpu) = match before {
+            0 => {
+                let cpu = thread_cpu_nanoseconds();
+                (cpu, cpu)
+            }
+            before => (before, before),
+        };
+        let longest = accounts.iter().flatten().map(|account| account.longest());
+        slot.begin(since, cpu, longest.min().unwrap_or(u64::MAX), *accounts)
+    }
+
+    #[cold]
+    fn enlist(&self, ledger: &Ledger, accounts: &Accounts<'_>) -> bool {
+        know_schedule();
+        let slot = Arc::new(Slot::new(oxorb_sys::thread::current_id()));
+        ledger.list(&slot);
+        self.slot.replace(Some(slot));
+        self.watch(ledger, accounts)
+    }
+
+    /// Says what becomes of a request beyond its budget: `Err`, it is refused; else how its thread runs it.
+    #[cold]
+    fn exceed(
+        &self,
+        ledger: &Ledger,
+        accounts: &Accounts<'_>,
+        spent: u8,
+        now: u64,
+        asked: &Asked<'_>,
+    ) -> Result<Option<Lowered>, SystemException> {
+        let exceeded = |at: usize| match (spent >> at & 1, spent >> (at + 4) & 1) {
+            (0, 0) => None,
+            (0, _) => Some(Spent::Rate),
+            _ => Some(Spent::Time),
+        };
+        let places = accounts.iter().enumerate();
+        let present = places.filter_map(|(at, account)| Some((at, (*account)?)));
+        let beyond = present
+            .clone()
+            .filter_map(|(at, account)| Some((account, exceeded(at)?)));
+        let refuses =
+            |(account, _): &(&Arc<Account>, Spent)| account.beyond() == BeyondBudget::Refuse;
+        let told = beyond.clone().find(refuses);
+        let (account, what) = match told.or_else(|| beyond.clone().next()) {
+            Some(first) => first,
+            None => return Ok(None),
+        };
+        let answer = account.beyond();
+        if account.is_to_tell(now) {
+            let peer = || account.subject();
+            let detail = || {
+                let becomes = match answer {
+                    BeyondBudget::Refuse => "refused",
+                    BeyondBudget::Demote => "demoted",
+                    BeyondBudget::Throttle => "served by a throttled thread",
+                };
+                format!("its {} is used up, and requests are {becomes}", what.name())
+            };
+            ledger.watch.note(Incident::BeyondBudget, peer, detail);
+        }
+        if answer == BeyondBudget::Refuse {
+            for (at, account) in present {
+                if exceeded(at).is_none() && account.limits() & RATE != 0 {
+                    account.put_request_back(now);
+                }
+            }
+            account.counts.refused.fetch_add(1, Relaxed);
+            self.charge_reading(accounts, now);
+            return Err(account.refusal(what));
+        }
+        account.counts.demoted.fetch_add(1, Relaxed);
+        if asked.lowest {
+            return Ok(None);
+        }
+        if answer == BeyondBudget::Throttle && self.throttle(ledger, account) {
+            return Ok(None);
+        }
+        if self.is_lowered.get() {
+            return Ok(None);
+        }
+        let lowered = self.demote(ledger);
+        if asked.own
+            && let Some(lowered) = lowered
+        {
+            // Reading further requests of the same client is no more urgent, and to change its class for each would have the
+            // kernel place the thread anew, before others that wait.
+            self.stay(lowered);
+            return Ok(None);
+        }
+        Ok(lowered)
+    }
+
+    /// Charges what it took to read a request that is refused, where processor time is limited.
+    fn charge_reading(&self, accounts: &Accounts<'_>, now: u64) {
+        if limits(accounts) & TIME == 0 {
+            return;
+        }
+        let cpu = thread_cpu_nanoseconds();
+        let before = self.charged.replace(cpu);
+        if before != 0 {
+            for account in accounts.iter().flatten() {
+                account.charge(now, cpu.saturating_sub(before));
+            }
+        }
+    }
+
+    /// Gives the thread no more processor time than a budget; false: that cannot be.
+    fn throttle(&self, ledger: &Ledger, account: &Account) -> bool {
+        if self.is_lowered.get() {
+            return true;
+        }
+        let (time, period) = (account.share.0.load(Relaxed), account.share.1.load(Relaxed));
+        if time == 0 || time >= period {
+            return false;
+        }
+        let period = Duration::from_nanos(period);
+        let asked = Reservation {
+            runtime: Duration::from_nanos(time),
+            deadline: period,
+            period,
+        };
+        match rt::lower(|| schedule::reserve(asked)) {
+            Ok(Some(lowered)) => {
+                self.stay(lowered);
+                true
+            }
+            // It has processor time of its own already.
+            Ok(None) => true,
+            Err(error) => {
+                lowest::tell(&ledger.watch, || {
+                    format!("threads are demoted instead of throttled: {error}")
+                });
+                false
+            }
+        }
+    }
+
+    fn demote(&self, ledger: &Ledger) -> Option<Lowered> {
+        let lowered = rt::lower(|| {
+            let below = schedule::current().and_then(|now| {
+                let below = ledger.lowest.below(now);
+                below.ok_or_else(|| std::io::ErrorKind::PermissionDenied.into())
+            });
+            below.and_then(schedule::set_current)
+        });
+        lowered.ok().flatten()
+    }
+}
+
+impl Charged<'_> {
+    #[inline]
+    fn accounts(&self) -> Accounts<'_> {
+        accounts(self.client, self.bundle.as_deref())
+    }
+
+    /// Charges what the thread used, and restores its schedule.
+    #[inline]
+    fn finish(&self) {
+        let slot = self.desk.slot.borrow();
+        let Some(slot) = slot.as_ref() else {
+            return;
+        };
+        let finished = slot.finish(thread_cpu_nanoseconds);
+        self.desk.charged.set(finished.cpu);
+        let accounts = self.accounts();
+        let mut longest = u64::MAX;
+        for account in accounts.into_iter().flatten() {
+            account.charge(self.now, finished.left);
+            longest = longest.min(account.longest());
+        }
+        if finished.run > longest || finished.demoted {
+            self.overran(slot, finished.run, finished.told, finished.demoted);
+        }
+    }
+
+    #[cold]
+    fn overran(&self, slot: &Slot, run: u64, told: bool, demoted: bool) {
+        if demoted && !rt::restore_demoted() {
+            lowest::tell(&self.ledger.watch, || {
+                format!(
+                    "the kernel does not let thread {} be as urgent again as it was",
+                    slot.thread
+                )
+            });
+        }
+        if told {
+            return;
+        }
+        // It ended before the watcher looked.
+        for account in self.accounts().into_iter().flatten() {
+            if let Some(overrun) = overruns(account, run, slot.thread, false, false) {
+                let log = account.is_to_tell(clock::monotonic_nanoseconds());
+                self.ledger.tell(&overrun, log);
+            }
+        }
+    }
+}
+
+impl Drop for Charged<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.timed {
+            self.finish();
+        }
+    }
+}
+
+#[inline]
+fn accounts<'a>(client: Option<&'a Arc<Account>>, bundle: Option<&'a Bundle>) -> Accounts<'a> {
+    match bundle {
+        None => [client, None, None, None],
+        Some(bundle) => [
+            client,
+            bundle.operation.as_ref(),
+            bundle.object.as_ref(),
+            bundle.poa.as_ref(),
+        ],
+    }
+}
+
+#[inline]
+fn limits(accounts: &Accounts<'_>) -> u8 {
+    let limits = accounts.iter().flatten().map(|account| account.limits());
+    limits.fold(0, |all, one| all | one)
+}
+
+/// Takes a request from each account. Returns which are spent: of time in the lower half, of requests in the upper.
+#[inline]
+fn take(accounts: &Accounts<'_>, now: u64) -> u8 {
+    let mut spent = 0;
+    for (at, account) in accounts.iter().enumerate() {
+        let Some(account) = account else {
+            continue;
+        };
+        let limits = account.limits();
+        if limits & TIME != 0 && account.is_out_of_time(now) {
+            spent |= 1 << at;
+        } else if limits & RATE != 0 && !account.take_request(now) {
+            spent |= 1 << (at + 4);
+        }
+    }
+    spent
+}
+
+/// Returns the place where an operation of an object is remembered.
+#[inline]
+fn place(key: &[u8], operation: &[u8]) -> usize {
+    let last = key
+        .last_chunk()
+        .map_or(key.len() as u64, |last| u64::from_le_bytes(*last));
+    let (first, length) = (operation.first(), operation.len());
+    let operation = u64::from(first.copied().unwrap_or(0)) << 8 ^ length as u64;
+    let mixed = (last ^ operation.rotate_left(48)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed >> (u64::BITS - SEEN.ilog2())) as usize
+}
+
+impl fmt::Debug for Desk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Desk").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,326 @@
+//! The budgets of one ORB: rules, and the accounts that they make.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
+
+use oxorb_sched::table::names_operation;
+use oxorb_transport::PeerId;
+
+use super::account::Account;
+use super::described::Describe;
+use super::lowest::Lowest;
+use super::overrun::OverrunHooks;
+use super::report::BudgetUse;
+use super::rule::{BeyondBudget, Budget, BudgetOf};
+use super::slot::Slot;
+use super::watcher;
+use crate::clock;
+use crate::incident::Watch;
+use crate::lock::Mutex;
+use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use crate::threads::Threads;
+
+/// Budgets of one ORB. Its locks are taken when a rule changes, a connection or a thread is new, or a thread sees an object
+/// for the first time; never for a request otherwise.
+pub(crate) struct Ledger {
+    rules: Mutex<Vec<Rule>>,
+    /// Number of the present rules, which no other ledger of the process ever has.
+    epoch: AtomicU64,
+    /// Accounts of clients, by what the transport knows of them: those with connections, and those
+    /// that owe something.
+    clients: Mutex<HashMap<PeerId, Arc<Account>>>,
+    next_account: AtomicU32,
+    /// Some rule demotes, so that requests may have to go to another lane.
+    pub(super) demotes: AtomicBool,
+    pub(super) lowest: Lowest,
+    pub(super) slots: Mutex<Vec<Weak<Slot>>>,
+    pub(super) quantum: Duration,
+    pub(super) hooks: OverrunHooks,
+    pub(super) watch: Arc<Watch>,
+    /// The watcher runs, or has ended for good.
+    watched: OnceLock<()>,
+    pub(super) ended: AtomicBool,
+}
+
+/// Rule: a budget and its owner.
+struct Rule {
+    of: BudgetOf,
+    budget: Budget,
+    /// `None`: each client has its own.
+    account: Option<Arc<Account>>,
+}
+
+/// Accounts of a request besides that of its client.
+#[derive(Debug, Default)]
+pub(super) struct Bundle {
+    pub(super) operation: Option<Arc<Account>>,
+    pub(super) object: Option<Arc<Account>>,
+    pub(super) poa: Option<Arc<Account>>,
+}
+
+/// Most clients whose accounts are kept: beyond it, those that owe least are forgotten.
+const MOST_CLIENTS: usize = 4096;
+
+/// Most rules.
+pub(super) const MOST_RULES: usize = 4096;
+
+impl Ledger {
+    /// The budgets that options name.
+    pub(crate) fn new(
+        rules: &[(BudgetOf, Budget)],
+        quantum: Duration,
+        hooks: OverrunHooks,
+        watch: &Arc<Watch>,
+        threads: &Threads,
+    ) -> Arc<Ledger> {
+        let ledger = Arc::new(Ledger {
+            rules: Mutex::default(),
+            epoch: AtomicU64::new(next_epoch()),
+            clients: Mutex::default(),
+            next_account: AtomicU32::new(0),
+            demotes: AtomicBool::new(false),
+            lowest: Lowest::default(),
+            slots: Mutex::default(),
+            quantum: quantum.max(Duration::from_micros(50)),
+            hooks,
+            watch: Arc::clone(watch),
+            watched: OnceLock::new(),
+            ended: AtomicBool::new(false),
+        });
+        for (of, budget) in rules {
+            let _ = ledger.set(of.clone(), *budget, threads);
+        }
+        ledger
+    }
+
+    /// Gives somebody a budget, or changes it. False: there are as many as may be.
+    pub(crate) fn set(self: &Arc<Self>, of: BudgetOf, budget: Budget, threads: &Threads) -> bool {
+        let mut rules = self.rules.lock().expect(UNPOISONED);
+        match rules.iter().position(|rule| rule.of == of) {
+            Some(at) => {
+                let rule = &mut rules[at];
+                rule.budget = budget;
+                if let Some(account) = &rule.account {
+                    account.set(budget, clock::monotonic_nanoseconds());
+                }
+            }
+            None if rules.len() >= MOST_RULES => return false,
+            None => {
+                let of_client = matches!(of, BudgetOf::Client(_) | BudgetOf::EachClient);
+                let account = (!of_client).then(|| self.open(&of, budget));
+                rules.push(Rule {
+                    of,
+                    budget,
+                    account,
+                });
+            }
+        }
+        self.changed(&rules);
+        drop(rules);
+        let lowers = budget.longest.is_some() || budget.beyond != BeyondBudget::Refuse;
+        if lowers {
+            self.lowest.find(&self.watch);
+        }
+        if budget.share.is_some() || budget.longest.is_some() {
+            self.watched.get_or_init(|| watcher::start(self, threads));
+        }
+        true
+    }
+
+    /// Takes a budget away; false: there was none.
+    pub(crate) fn remove(&self, of: &BudgetOf) -> bool {
+        let mut rules = self.rules.lock().expect(UNPOISONED);
+        let before = rules.len();
+        // Threads that know its account see that it limits nothing.
+        for rule in rules.iter().filter(|rule| rule.of == *of) {
+            if let Some(account) = &rule.account {
+                account.set(Budget::default(), clock::monotonic_nanoseconds());
+            }
+        }
+        rules.retain(|rule| rule.of != *of);
+        let removed = rules.len() < before;
+        self.changed(&rules);
+        removed
+    }
+
+    /// Makes threads look for accounts anew, and clients for their limits.
+    fn changed(&self, rules: &[Rule]) {
+        let demotes = rules
+            .iter()
+            .any(|rule| rule.budget.beyond == BeyondBudget::Demote);
+        self.demotes.store(demotes, Ordering::Relaxed);
+        for (peer, account) in self.clients.lock().expect(UNPOISONED).iter() {
+            account.set(budget_of(rules, peer), clock::monotonic_nanoseconds());
+        }
+        self.epoch.store(next_epoch(), Ordering::Release);
+    }
+
+    #[inline]
+    pub(super) fn epoch(&self) -> u64 {
+        self.epoch.load(Ordering::Acquire)
+    }
+
+    /// Returns the account of a client. Takes locks; once for each connection.
+    pub(crate) fn client(&self, peer: PeerId) -> Arc<Account> {
+        let peer = match peer {
+            // Wherever it calls from.
+            PeerId::Subject(_) => peer.client(),
+            other => other,
+        };
+        let rules = self.rules.lock().expect(UNPOISONED);
+        let mut clients = self.clients.lock().expect(UNPOISONED);
+        if let Some(account) = clients.get(&peer) {
+            return Arc::clone(account);
+        }
+        if clients.len() >= MOST_CLIENTS {
+            make_room(&mut clients);
+        }
+        let of = BudgetOf::Client(peer.to_string());
+        let account = self.open(&of, budget_of(&rules, &peer));
+        clients.insert(peer, Arc::clone(&account));
+        account
+    }
+
+    fn open(&self, of: &BudgetOf, budget: Budget) -> Arc<Account> {
+        let id = self.next_account.fetch_add(1, Ordering::Relaxed);
+        Arc::new(Account::new(id, of, budget))
+    }
+
+    /// Returns the accounts of an operation of an object. `key` as it came; `describe` shows the objects of keys.
+    pub(super) fn bundle(
+        &self,
+        key: &[u8],
+        operation: &str,
+        describe: &Describe<'_>,
+    ) -> Option<Bundle> {
+        let rules = self.rules.lock().expect(UNPOISONED);
+        let mut found = None;
+        describe(key, &mut |object| {
+            let mut bundle = Bundle::default();
+            for rule in rules.iter() {
+                let place = match &rule.of {
+                    BudgetOf::Operation(name)
+                        if names_operation(name, object.repository_id, object.is_a, operation) =>
+                    {
+                        &mut bundle.operation
+                    }
+                    BudgetOf::Object(name) if is_object(name, key, object.key, describe) => {
+                        &mut bundle.object
+                    }
+                    BudgetOf::Poa(path) if path == object.poa => &mut bundle.poa,
+                    _ => continue,
+                };
+                // That of the interface which was named first, where one is derived from the other.
+                if place.is_none() {
+                    place.clone_from(&rule.account);
+                }
+            }
+            found = Some(bundle);
+        });
+        found
+    }
+
+    /// Lists the thread that a slot stands for, until that goes.
+    pub(super) fn list(&self, slot: &Arc<Slot>) {
+        let mut slots = self.slots.lock().expect(UNPOISONED);
+        slots.retain(|slot| slot.strong_count() > 0);
+        slots.push(Arc::downgrade(slot));
+    }
+
+    /// Returns what everybody used.
+    pub(crate) fn report(&self) -> Vec<BudgetUse> {
+        let rules = self.rules.lock().expect(UNPOISONED);
+        let clients = self.clients.lock().expect(UNPOISONED);
+        let now = clock::monotonic_nanoseconds();
+        let of_rules = rules.iter().filter_map(|rule| {
+            let account = rule.account.as_ref()?;
+            Some(BudgetUse::of(rule.of.clone(), rule.budget, account, now))
+        });
+        let mut all: Vec<BudgetUse> = of_rules.collect();
+        let of_clients = clients.iter().map(|(peer, account)| {
+            let of = BudgetOf::Client(peer.to_string());
+            BudgetUse::of(of, budget_of(&rules, peer), account, now)
+        });
+        all.extend(of_clients);
+        all.sort_by(|one, other| one.of.cmp(&other.of));
+        all
+    }
+
+    /// Returns the rules.
+    pub(crate) fn rules(&self) -> Vec<(BudgetOf, Budget)> {
+        let rules = self.rules.lock().expect(UNPOISONED);
+        rules
+            .iter()
+            .map(|rule| (rule.of.clone(), rule.budget))
+            .collect()
+    }
+
+    /// Ends the watcher.
+    pub(crate) fn end(&self) {
+        self.ended.store(true, Ordering::Relaxed);
+    }
+}
+
+/// The budget of a client: its own, or that of each.
+fn budget_of(rules: &[Rule], peer: &PeerId) -> Budget {
+    let (full, of_limits) = (peer.to_string(), peer.client());
+    let user = match of_limits {
+        PeerId::User { uid, .. } => format!("uid {uid}"),
+        other => other.to_string(),
+    };
+    let own = |rule: &&Rule| match &rule.of {
+        BudgetOf::Client(name) => {
+            let subject = peer.subject();
+            let is_called = subject.is_some_and(|subject| subject.is_called(name));
+            *name == full || *name == user || is_called
+        }
+        _ => false,
+    };
+    let each = |rule: &&Rule| rule.of == BudgetOf::EachClient;
+    let found = rules.iter().find(own).or_else(|| rules.iter().find(each));
+    found.map_or_else(Budget::default, |rule| rule.budget)
+}
+
+/// Reports whether a rule names the object with this key, which came as `asked`.
+fn is_object(name: &str, asked: &[u8], key: &[u8], describe: &Describe<'_>) -> bool {
+    let octets = name.as_bytes();
+    if octets == asked || octets == key {
+        return true;
+    }
+    let mut same = false;
+    let unescaped = oxorb_object::unescape_key(name);
+    let named = unescaped.as_deref().unwrap_or(octets);
+    describe(named, &mut |named| same = named.key == key);
+    same || named == key
+}
+
+/// Forgets clients without connections: first those that owe nothing, then the one that owes least.
+fn make_room(clients: &mut HashMap<PeerId, Arc<Account>>) {
+    let now = clock::monotonic_nanoseconds();
+    clients.retain(|_, account| Arc::strong_count(account) > 1 || !account.is_clear(now));
+    while clients.len() >= MOST_CLIENTS {
+        let gone = clients
+            .iter()
+            .filter(|(_, account)| Arc::strong_count(account) == 1);
+        let least = gone.min_by_key(|(_, account)| account.debt(now));
+        let Some(peer) = least.map(|(peer, _)| peer.clone()) else {
+            return; // All are connected, and bounded by MaxConnections.
+        };
+        clients.remove(&peer);
+    }
+}
+
+fn next_epoch() -> u64 {
+    static EPOCHS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
+    EPOCHS.fetch_add(1, Ordering::Relaxed)
+}
+
+impl fmt::Debug for Ledger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ledger").finish_non_exhaustive()
+    }
+}
+
+const UNPOISONED: &str = "no panic while the lock is held";

@@ -1,0 +1,82 @@
+//! The least urgent schedule that a thread can have and come back from.
+
+use std::sync::OnceLock;
+
+use oxorb_sys::schedule::{self, Class, Schedule, Scheduling};
+
+use crate::Incident;
+use crate::incident::Watch;
+
+/// Way in which threads of this process can be demoted. Found out when the first budget wants it.
+#[derive(Debug, Default)]
+pub(super) struct Lowest(OnceLock<bool>);
+
+impl Lowest {
+    /// Finds out whether threads may come back from SCHED_IDLE. Starts a thread, once.
+    pub(super) fn find(&self, watch: &Watch) {
+        self.0.get_or_init(|| {
+            let may = schedule::may_leave_idle();
+            if !may {
+                tell(watch, || {
+                    "threads could not come back from SCHED_IDLE, so those of real-time classes are demoted to SCHED_OTHER, and \
+                     others not at all (CAP_SYS_NICE or ulimit -e 20 allows it)"
+                        .to_owned()
+                });
+            }
+            may
+        });
+    }
+
+    /// Returns the schedule of a demoted thread; `None`: this one cannot be demoted.
+    pub(super) fn below(&self, now: Schedule) -> Option<Schedule> {
+        let class = match (self.0.get(), now.class) {
+            (_, Class::Idle) => return None,
+            (Some(true), _) => Class::Idle,
+            (_, Class::Fifo | Class::RoundRobin) => Class::Other,
+            (_, Class::Other) => return None,
+        };
+        Some(Schedule { class, priority: 0 })
+    }
+
+    /// Demotes another thread; whether it is now as low as can be. One that has processor time of its own stays.
+    pub(super) fn demote(&self, thread: i32) -> bool {
+        match schedule::of(thread) {
+            Ok(Scheduling::Class(now)) => match self.below(now) {
+                Some(below) => schedule::set(thread, below).is_ok(),
+                None => now.class == Class::Idle,
+            },
+            _ => false,
+        }
+    }
+}
+
+/// Tells once that budgets are not enforced as they say.
+pub(super) fn tell(watch: &Watch, detail: impl FnOnce() -> String) {
+    watch.note_once(
+        Incident::BudgetNotEnforced,
+        || "this process".to_owned(),
+        detail,
+    );
+}
+
+#[cfg(all(test, not(any(feature = "model", feature = "simulation"))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_the_privilege_only_real_time_threads_are_demoted() {
+        let lowest = Lowest(OnceLock::from(false));
+        let of = |class, priority| lowest.below(Schedule { class, priority });
+        let other = Schedule::default();
+        assert_eq!(of(Class::Fifo, 50), Some(other));
+        assert_eq!(of(Class::RoundRobin, 1), Some(other));
+        assert_eq!(of(Class::Other, 0), None);
+        let lowest = Lowest(OnceLock::from(true));
+        let idle = Schedule {
+            class: Class::Idle,
+            priority: 0,
+        };
+        assert_eq!(lowest.below(other), Some(idle));
+        assert_eq!(lowest.below(idle), None);
+    }
+}

@@ -1,0 +1,36 @@
+//! Budgets: what operations, objects, POAs and clients may use of a server, and what happens beyond it (paper 0, 2.2).
+//!
+//! ```text
+//! -ORBBudget, Orb::set_budget     rules (rule.rs): whose, and how much
+//!   -> Ledger (ledger.rs)         of one ORB: an account for each rule, and for each client
+//!        -> Account (account.rs)  what is left: two token buckets (bucket.rs), counters
+//! request -> Desk (desk.rs)       of each thread: finds the accounts, takes from them, or says what becomes of the request
+//!             -> Charged          while it runs: its processor time is charged when it ends
+//!        -> Slot (slot.rs)        what the thread runs, for
+//! Watcher (watcher.rs)            each quantum: charges what runs, tells and demotes what overruns
+//! ```
+//!
+//! An ORB without budgets has no ledger, and its requests look at one flag that they look at anyway.
+
+mod account;
+mod bucket;
+mod described;
+mod desk;
+mod ledger;
+mod lowest;
+#[cfg(all(test, feature = "model"))]
+mod model;
+mod overrun;
+mod report;
+mod rule;
+mod slot;
+mod watcher;
+
+pub(crate) use account::Account;
+pub use described::Described;
+pub(crate) use desk::{Asked, Desk};
+pub(crate) use ledger::Ledger;
+pub use overrun::{Overrun, OverrunHooks};
+pub use report::BudgetUse;
+pub(crate) use rule::parse_rule;
+pub use rule::{BeyondBudget, Budget, BudgetError, BudgetOf, ProcessorShare, RequestRate};

@@ -1,0 +1,155 @@
+//! Budgets between threads: no more is given than there is, nothing of it is lost, each nanosecond is charged once, and no
+//! thread stays demoted.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+
+use shuttle::thread;
+
+use super::account::Account;
+use super::bucket::Bucket;
+use super::rule::{Budget, BudgetOf};
+use super::slot::Slot;
+use crate::model::explore;
+
+/// Time stands still, so that nothing comes back meanwhile.
+const NOW: u64 = 1_000_000;
+
+#[test]
+fn threads_take_what_there_is_and_no_more() {
+    explore(|| {
+        let bucket = Arc::new(Bucket::default());
+        bucket.set_depth(500);
+        let takers: Vec<_> = (0..3)
+            .map(|_| {
+                let bucket = Arc::clone(&bucket);
+                thread::spawn(move || (0..3).filter(|_| bucket.take(NOW, 100)).count() as u64)
+            })
+            .collect();
+        let taken: u64 = takers.into_iter().map(|it| it.join().unwrap()).sum();
+        assert_eq!(taken, 5, "all that there was");
+        assert_eq!(bucket.debt(NOW), taken * 100, "and nothing is lost");
+    });
+}
+
+/// Checks requests that one budget lets pass and another refuses: they are put back.
+#[test]
+fn what_is_put_back_is_neither_lost_nor_given_twice() {
+    explore(|| {
+        let (first, second) = (Arc::new(Bucket::default()), Arc::new(Bucket::default()));
+        first.set_depth(1_000);
+        second.set_depth(200);
+        let takers: Vec<_> = (0..3)
+            .map(|_| {
+                let (first, second) = (Arc::clone(&first), Arc::clone(&second));
+                thread::spawn(move || {
+                    let mut passed = 0u64;
+                    for _ in 0..2 {
+                        if !first.take(NOW, 100) {
+                            continue;
+                        }
+                        match second.take(NOW, 100) {
+                            true => passed += 1,
+                            false => first.put_back(NOW, 100),
+                        }
+                    }
+                    passed
+                })
+            })
+            .collect();
+        let passed: u64 = takers.into_iter().map(|it| it.join().unwrap()).sum();
+        assert_eq!(passed, 2);
+        assert_eq!((first.debt(NOW), second.debt(NOW)), (200, 200));
+    });
+}
+
+/// Checks requests of a budget that run at a time on several threads: beyond the budget goes at
+/// most one request of each, since none begins once it is spent.
+#[test]
+fn time_is_exceeded_by_no_more_than_what_runs() {
+    explore(|| {
+        const THREADS: u64 = 3;
+        let bucket = Arc::new(Bucket::default());
+        bucket.set_depth(300);
+        let runners: Vec<_> = (0..THREADS)
+            .map(|_| {
+                let bucket = Arc::clone(&bucket);
+                thread::spawn(move || {
+                    for _ in 0..4 {
+                        if !bucket.is_spent(NOW) {
+                            bucket.charge(NOW, 100);
+                        }
+                    }
+                })
+            })
+            .collect();
+        runners.into_iter().for_each(|it| it.join().unwrap());
+        let used = bucket.debt(NOW);
+        assert!((300..300 + THREADS * 100).contains(&used), "{used}");
+    });
+}
+
+/// The watcher charges and demotes while requests begin and end.
+#[test]
+fn each_nanosecond_is_charged_once_and_no_thread_stays_demoted() {
+    explore(|| {
+        let account = Account::new(0, &BudgetOf::EachClient, Budget::default());
+        let account = Arc::new(account);
+        let slot = Arc::new(Slot::new(1));
+        // The processor time of the thread, and whether the kernel runs it demoted. Of `std`: no steps of the model.
+        let cpu = Arc::new(AtomicU64::new(0));
+        let is_low = Arc::new(AtomicBool::new(false));
+        let ended = Arc::new(AtomicBool::new(false));
+        let watcher = {
+            let (slot, cpu, is_low) = (Arc::clone(&slot), Arc::clone(&cpu), Arc::clone(&is_low));
+            let ended = Arc::clone(&ended);
+            thread::spawn(move || {
+                while !ended.load(Ordering::SeqCst) {
+                    if let Some(mut looked) = slot.look() {
+                        let (left, run) = looked.used(cpu.load(Ordering::SeqCst));
+                        looked.accounts(|account| account.charge(NOW, left));
+                        if run > looked.longest() {
+                            thread::yield_now();
+                            is_low.store(true, Ordering::SeqCst);
+                            looked.demoted = true;
+                        }
+                    }
+                    thread::yield_now();
+                }
+            })
+        };
+        let mut charged_until = 0;
+        let demotions = AtomicUsize::new(0);
+        for request in 0..3 {
+            assert!(slot.begin(
+                charged_until,
+                charged_until,
+                15,
+                [Some(&account), None, None, None]
+            ));
+            for _ in 0..3 {
+                cpu.fetch_add(10, Ordering::SeqCst);
+                thread::yield_now();
+            }
+            let finished = slot.finish(|| cpu.load(Ordering::SeqCst));
+            charged_until = finished.cpu;
+            account.charge(NOW, finished.left);
+            if finished.demoted {
+                demotions.fetch_add(1, Ordering::SeqCst);
+                is_low.store(false, Ordering::SeqCst);
+            }
+            assert!(
+                !is_low.load(Ordering::SeqCst),
+                "request {request} leaves the thread demoted"
+            );
+        }
+        ended.store(true, Ordering::SeqCst);
+        watcher.join().unwrap();
+        assert!(!is_low.load(Ordering::SeqCst));
+        let charged = account
+            .counts
+            .cpu
+            .load(crate::sync::atomic::Ordering::Relaxed);
+        assert_eq!(charged, 90, "of three requests of 30 each");
+    });
+}

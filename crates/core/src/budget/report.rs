@@ -1,0 +1,50 @@
+//! Use of budgets.
+
+use std::time::Duration;
+
+use super::account::Account;
+use super::rule::{Budget, BudgetOf};
+use crate::clock;
+use crate::sync::atomic::{AtomicU64, Ordering};
+
+/// Use of a server within a budget: from [`Orb::budgets`](crate::Orb::budgets). Counted since the
+/// budget was given, or the client connected first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BudgetUse {
+    /// Owner of the budget.
+    pub of: BudgetOf,
+    /// Budget.
+    pub budget: Budget,
+    /// Requests that were run within it.
+    pub served: u64,
+    /// Requests beyond it that were answered TRANSIENT.
+    pub refused: u64,
+    /// Requests beyond it that were run demoted, or by a throttled lane.
+    pub demoted: u64,
+    /// Requests that used more processor time than one may.
+    pub overruns: u64,
+    /// Processor time, where some budget of the request limits that.
+    pub processor_time: Duration,
+    /// Whether the budget is spent at this moment.
+    pub spent: bool,
+}
+
+impl BudgetUse {
+    pub(super) fn of(of: BudgetOf, budget: Budget, account: &Account, now: u64) -> BudgetUse {
+        let count = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        let counts = &account.counts;
+        BudgetUse {
+            of,
+            budget,
+            served: count(&counts.served),
+            refused: count(&counts.refused),
+            demoted: count(&counts.demoted),
+            overruns: count(&counts.overruns),
+            processor_time: Duration::from_nanos(count(&counts.cpu)),
+            spent: account
+                .spent(now.max(clock::monotonic_nanoseconds()))
+                .is_some(),
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! A thread that runs requests, as the thread sees it that watches them all.
+//!
+//! ```text
+//!            begin                 inspect (the watcher)             finish
+//!   IDLE ------------> RUNNING ----> WATCHED ----> RUNNING ------------> IDLE
+//!                                          \-----> DEMOTED -- restores --/
+//! ```
+//!
+//! While a slot is WATCHED the watcher alone may charge the request or change the thread's schedule; whoever finishes
+//! waits until it is not, which is one or two system calls. So each nanosecond is charged once, by one or the other,
+//! and a thread never goes on with a schedule that was meant for the request before.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::account::Account;
+use crate::lock::Mutex;
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::thread;
+
+const IDLE: u64 = 0;
+const RUNNING: u64 = 1;
+const WATCHED: u64 = 2;
+const DEMOTED: u64 = 3;
+const STATES: u64 = 3;
+/// Requests are counted above the state, so that one is not taken for the next.
+const NEXT: u64 = 4;
+
+/// The accounts that one request is charged to, where it has them.
+pub(super) type Accounts<'a> = [Option<&'a Arc<Account>>; 4];
+
+/// Number of no account.
+const NONE: u64 = u64::MAX;
+
+/// Request that a thread runs.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    /// The kernel's number of the thread.
+    pub(super) thread: i32,
+    word: AtomicU64,
+    /// Processor time of the thread up to which all is charged.
+    charged: AtomicU64,
+    /// Processor time of the thread when the request began.
+    began: AtomicU64,
+    /// Processor time of the request from which on it overruns.
+    longest: AtomicU64,
+    /// The application was told that it overruns.
+    told: AtomicBool,
+    /// Numbers of the accounts.
+    numbers: [AtomicU64; 4],
+    /// The accounts themselves: changed by the thread while it runs nothing, and where they are others than before.
+    accounts: Mutex<[Option<Arc<Account>>; 4]>,
+}
+
+/// A request that the watcher looks at. It goes on when this is dropped.
+pub(super) struct Looked<'s> {
+    slot: &'s Slot,
+    /// Whether the thread is demoted: the schedule is to be restored when the request ends.
+    pub(super) demoted: bool,
+}
+
+impl Slot {
+    pub(super) fn new(thread: i32) -> Slot {
+        Slot {
+            thread,
+            word: AtomicU64::new(IDLE),
+            charged: AtomicU64::new(0),
+            began: AtomicU64::new(0),
+            longest: AtomicU64::new(u64::MAX),
+            told: AtomicBool::new(false),
+            numbers: std::array::from_fn(|_| AtomicU64::new(NONE)),
+            accounts: Mutex::default(),
+        }
+    }
+
+    /// Begins a request, when the thread has used `cpu` of which the request is charged what comes after `since`. False:
+    /// the thread runs one already, around this one.
+    #[inline]
+    pub(super) fn begin(&self, since: u64, cpu: u64, longest: u64, accounts: Accounts<'_>) -> bool {
+        let relaxed = Ordering::Relaxed;
+        let word = self.word.load(relaxed);
+        if word & STATES != IDLE {
+            return false;
+        }
+        self.charged.store(since, relaxed);
+        self.began.store(cpu, relaxed);
+        self.longest.store(longest, relaxed);
+        self.told.store(false, relaxed);
+        let number = |account: Option<&Arc<Account>>| account.map_or(NONE, |it| it.id.into());
+        let pairs = || self.numbers.iter().zip(accounts);
+        if pairs().any(|(known, account)| known.load(relaxed) != number(account)) {
+            self.remember(accounts);
+        }
+        self.word.store(word | RUNNING, Ordering::Release);
+        true
+    }
+
+    #[cold]
+    fn remember(&self, accounts: Accounts<'_>) {
+        for (known, account) in self.numbers.iter().zip(accounts) {
+            known.store(account.map_or(NONE, |it| it.id.into()), Ordering::Relaxed);
+        }
+        let mut held = self.accounts.lock().expect(UNPOISONED);
+        *held = accounts.map(Option::<&_>::cloned);
+    }
+
+    /// Ends the request, when the thread has used `cpu`. Returns what is still to be charged, and whether its schedule is to
+    /// be restored.
+    #[inline]
+    pub(super) fn finish(&self, cpu: impl FnOnce() -> u64) -> Finished {
+        let mut word = self.word.load(Ordering::Relaxed);
+        let mut waits = 0;
+        loop {
+            match word & STATES {
+                WATCHED => {
+                    pause(&mut waits);
+                    word = self.word.load(Ordering::Acquire);
+                }
+                state => {
+                    let next = (word & !STATES).wrapping_add(NEXT) | IDLE;
+                    let (set, get) = (Ordering::Acquire, Ordering::Acquire);
+                    match self.word.compare_exchange_weak(word, next, set, get) {
+                        Ok(_) => {
+                            let cpu = cpu();
+                            let charged = self.charged.load(Ordering::Relaxed);
+                            return Finished {
+                                cpu,
+                                left: cpu.saturating_sub(charged),
+                                run: cpu.saturating_sub(self.began.load(Ordering::Relaxed)),
+                                demoted: state == DEMOTED,
+                                told: self.told.load(Ordering::Relaxed),
+                            };
+                        }
+                        Err(other) => word = other,
+                    }
+                }
+            }
+        }
+    }
+
+    /// Keeps the request from ending while the watcher looks at it; `None`: the thread runs none.
+    pub(super) fn look(&self) -> Option<Looked<'_>> {
+        let word = self.word.load(Ordering::Acquire);
+        let demoted = match word & STATES {
+            RUNNING => false,
+            DEMOTED => true,
+            _ => return None,
+        };
+        let watched = word & !STATES | WATCHED;
+        let (set, get) = (Ordering::Acquire, Ordering::Relaxed);
+        self.word.compare_exchange(word, watched, set, get).ok()?;
+        Some(Looked {
+            slot: self,
+            demoted,
+        })
+    }
+}
+
+/// A request that has ended.
+pub(super) struct Finished {
+    /// Processor time of its thread.
+    pub(super) cpu: u64,
+    /// Rest that is not charged.
+    pub(super) left: u64,
+    /// Time for which the request ran.
+    pub(super) run: u64,
+    /// Whether the application was told that the request overruns.
+    pub(super) told: bool,
+    /// The thread was demoted.
+    pub(super) demoted: bool,
+}
+
+impl Looked<'_> {
+    /// Notes that the thread has used `cpu`. Returns what is to be charged for that, and for how long the request has run.
+    pub(super) fn used(&self, cpu: u64) -> (u64, u64) {
+        let relaxed = Ordering::Relaxed;
+        let before = self.slot.charged.load(relaxed);
+        self.slot.charged.store(cpu.max(before), relaxed);
+        let run = cpu.saturating_sub(self.slot.began.load(relaxed));
+        (cpu.saturating_sub(before), run)
+    }
+
+    /// Returns the processor time from which on it overruns.
+    pub(super) fn longest(&self) -> u64 {
+        self.slot.longest.load(Ordering::Relaxed)
+    }
+
+    /// Shows its accounts.
+    pub(super) fn accounts(&self, mut look: impl FnMut(&Account)) {
+        let held = self.slot.accounts.lock().expect(UNPOISONED);
+        held.iter().flatten().for_each(|account| look(account));
+    }
+
+    /// Notes that the application is told that it overruns; false: it was before.
+    pub(super) fn tell(&self) -> bool {
+        !self.slot.told.swap(true, Ordering::Relaxed)
+    }
+
+    /// Returns the thread.
+    pub(super) fn thread(&self) -> i32 {
+        self.slot.thread
+    }
+}
+
+impl Drop for Looked<'_> {
+    fn drop(&mut self) {
+        let state = if self.demoted { DEMOTED } else { RUNNING };
+        // Nobody else changes the word while it is watched.
+        let word = self.slot.word.load(Ordering::Relaxed);
+        self.slot
+            .word
+            .store(word & !STATES | state, Ordering::Release);
+    }
+}
+
+/// Lets the watcher go on, which may be less urgent than this thread.
+#[cold]
+fn pause(waits: &mut u32) {
+    *waits += 1;
+    match *waits {
+        ..16 => thread::yield_now(),
+        _ => thread::sleep(Duration::from_micros(50)),
+    }
+}
+
+const UNPOISONED: &str = "no panic while the lock is held";
+
+#[cfg(all(test, not(any(feature = "model", feature = "simulation"))))]
+mod tests {
+    use super::*;
+    use crate::budget::{Budget, BudgetOf};
+
+    fn account() -> Arc<Account> {
+        Arc::new(Account::new(7, &BudgetOf::EachClient, Budget::default()))
+    }
+
+    #[test]
+    fn what_the_watcher_has_charged_is_not_charged_again() {
+        let slot = Slot::new(1);
+        let account = account();
+        let of_one = [Some(&account), None, None, None];
+        assert!(slot.look().is_none(), "it runs nothing");
+        assert!(slot.begin(90, 100, 50, of_one));
+        assert!(
+            !slot.begin(0, 0, 0, of_one),
+            "one within it is a part of it"
+        );
+        let looked = slot.look().unwrap();
+        assert_eq!(looked.used(130), (40, 30));
+        assert_eq!(looked.longest(), 50);
+        let mut seen = Vec::new();
+        looked.accounts(|account| seen.push(account.id));
+        assert_eq!(seen, [7]);
+        assert!(looked.tell() && !looked.tell());
+        drop(looked);
+        let mut looked = slot.look().unwrap();
+        assert_eq!(looked.used(160), (30, 60));
+        looked.demoted = true;
+        drop(looked);
+        assert!(slot.look().unwrap().demoted);
+        let finished = slot.finish(|| 200);
+        assert_eq!((finished.left, finished.run), (40, 100));
+        assert!(finished.demoted && finished.told);
+        assert!(slot.look().is_none());
+    }
+}

@@ -1,0 +1,137 @@
+//! The thread that watches requests with budgets while they run.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use oxorb_sys::clock::cpu_of;
+use oxorb_sys::schedule::{Class, Schedule};
+use oxorb_sys::thread::Purpose;
+
+use super::account::Account;
+use super::ledger::Ledger;
+use super::lowest;
+use super::overrun::Overrun;
+use super::slot::Slot;
+use crate::Incident;
+use crate::clock;
+use crate::sync::atomic::Ordering;
+use crate::sync::thread;
+use crate::threads::Threads;
+
+/// Starts the watcher. It ends with the ledger.
+pub(super) fn start(ledger: &Arc<Ledger>, threads: &Threads) {
+    // More urgent than all that it watches.
+    let most = *Class::Fifo.priorities().end();
+    let schedule = match threads.are_real_time() {
+        true => Schedule {
+            class: Class::Fifo,
+            priority: most,
+        },
+        false => Schedule::default(),
+    };
+    let builder = threads.builder_at(Purpose::Watcher, "oxorb-budgets", schedule);
+    let quantum = ledger.quantum;
+    let watched = Arc::downgrade(ledger);
+    let started = builder.spawn(move || {
+        let mut slots = Vec::new();
+        while let Some(ledger) = watched.upgrade() {
+            if ledger.ended.load(Ordering::Relaxed) {
+                return;
+            }
+            ledger.look(&mut slots);
+            drop(ledger);
+            thread::sleep(quantum);
+        }
+    });
+    if let Err(error) = started {
+        lowest::tell(&ledger.watch, || {
+            format!("no thread is to be had that watches requests while they run: {error}")
+        });
+    }
+}
+
+impl Ledger {
+    /// Looks at what every thread runs.
+    fn look(&self, slots: &mut Vec<Weak<Slot>>) {
+        slots.clear();
+        slots.extend(self.slots.lock().expect(UNPOISONED).iter().cloned());
+        let now = clock::monotonic_nanoseconds();
+        for slot in slots.iter().filter_map(Weak::upgrade) {
+            self.look_at(&slot, now, |thread| cpu_of(thread).ok());
+        }
+    }
+
+    /// Charges what a thread runs, and demotes the thread where that overruns. `cpu` returns the processor time of a thread.
+    pub(super) fn look_at(&self, slot: &Slot, now: u64, cpu: impl FnOnce(i32) -> Option<u64>) {
+        let Some(mut looked) = slot.look() else {
+            return;
+        };
+        let Some(cpu) = cpu(looked.thread()) else {
+            return;
+        };
+        let (left, run) = looked.used(cpu);
+        looked.accounts(|account| account.charge(now, left));
+        if run <= looked.longest() {
+            return;
+        }
+        // Its servant may have given the thread a priority since.
+        looked.demoted = self.lowest.demote(looked.thread()) || looked.demoted;
+        if !looked.tell() {
+            return;
+        }
+        let mut overrun = None;
+        looked.accounts(|account| {
+            let told = overruns(account, run, slot.thread, true, looked.demoted);
+            overrun = overrun
+                .take()
+                .or(told.map(|told| (told, account.is_to_tell(now))));
+        });
+        drop(looked);
+        if let Some((overrun, log)) = overrun {
+            self.tell(&overrun, log);
+        }
+    }
+
+    /// Tells the application of a request that overruns, and perhaps the log.
+    pub(super) fn tell(&self, overrun: &Overrun, log: bool) {
+        if log {
+            let detail = || {
+                let Overrun { used, allowed, .. } = overrun;
+                let demoted = match (overrun.runs, overrun.demoted) {
+                    (true, true) => "; its thread is demoted until it ends",
+                    (true, false) => "; its thread cannot be demoted",
+                    (false, _) => "",
+                };
+                format!("{used:?} of processor time, {allowed:?} in its budget{demoted}")
+            };
+            self.watch
+                .note(Incident::Overrun, || overrun.subject.clone(), detail);
+        }
+        self.hooks.call(overrun);
+    }
+}
+
+/// Counts a request that has run for too long for an account; `None`: it has not.
+pub(super) fn overruns(
+    account: &Account,
+    run: u64,
+    thread: i32,
+    runs: bool,
+    demoted: bool,
+) -> Option<Overrun> {
+    let longest = account.longest();
+    if run <= longest {
+        return None;
+    }
+    account.counts.overruns.fetch_add(1, Ordering::Relaxed);
+    Some(Overrun {
+        subject: account.subject(),
+        thread,
+        used: Duration::from_nanos(run),
+        allowed: Duration::from_nanos(longest),
+        runs,
+        demoted,
+    })
+}
+
+const UNPOISONED: &str = "no panic while the lock is held";

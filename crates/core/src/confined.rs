@@ -1,0 +1,409 @@
+//! Servants and tasks that belong to one thread: the only one of a lane.
+//!
+//! Each such thread has a table of what is confined to it. Other threads hold a key: a place in the table and a number that
+//! no other place, in whatever thread, ever had. A key that is used in the wrong thread, or too late, so finds nothing.
+//! There is no lock, and no unsafe code: what is in a thread's table cannot be reached from elsewhere.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::fmt;
+use std::future::Future;
+use std::panic::{self, AssertUnwindSafe};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak, mpsc};
+use std::task::{Context, Wake, Waker};
+
+use crate::clock;
+use crate::confinement::{at_end, lane_of_this_thread};
+use crate::main_thread::Job;
+use crate::own_address::LaneOf;
+use crate::server::{Lane, NotQueued};
+use crate::{
+    ConfinedServant, CurrentLane, ObjectRef, Orb, Outcome, Servant, ThreadpoolId, Upcall, raise,
+};
+
+/// Reason why a servant was not confined to a lane.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NotConfined {
+    /// The objects are served by several threads, for this reason.
+    Threads(&'static str),
+    /// The factory panicked.
+    Panicked,
+    /// The lane's thread was busy for longer than the option HoldTime allows, or as much waits for it as may.
+    Busy,
+    /// The lane has ended.
+    Ended,
+}
+
+impl fmt::Display for NotConfined {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NotConfined::Threads(why) => {
+                write!(f, "a confined servant needs a lane of one thread: {why}")
+            }
+            NotConfined::Panicked => f.write_str("the factory of the confined servant panicked"),
+            NotConfined::Busy => f.write_str(
+                "the thread of the lane did not come to make the confined servant in time (-ORBHoldTime)",
+            ),
+            NotConfined::Ended => f.write_str("the lane has ended"),
+        }
+    }
+}
+
+impl fmt::Debug for NotConfined {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for NotConfined {}
+
+/// The calling thread is not the only thread of a lane of the ORB.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct NotOneThread;
+
+impl fmt::Display for NotOneThread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the calling thread is not the only thread of a lane of this ORB")
+    }
+}
+
+impl fmt::Debug for NotOneThread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for NotOneThread {}
+
+/// Name of an entry of a thread's table.
+#[derive(Debug, Clone, Copy)]
+struct Key {
+    place: usize,
+    number: u64,
+}
+
+/// Entries of one thread.
+struct Table<T> {
+    entries: Vec<Option<(u64, T)>>,
+}
+
+static NUMBERS: AtomicU64 = AtomicU64::new(1);
+
+thread_local! {
+    static SERVANTS: RefCell<Table<Rc<dyn ConfinedServant>>> = const { RefCell::new(Table::new()) };
+    static TASKS: RefCell<Table<Rc<Task>>> = const { RefCell::new(Table::new()) };
+}
+
+impl<T: Clone> Table<T> {
+    const fn new() -> Self {
+        Table {
+            entries: Vec::new(),
+        }
+    }
+
+    fn insert(&mut self, entry: T) -> Key {
+        let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
+        let free = self.entries.iter().position(Option::is_none);
+        let place = free.unwrap_or(self.entries.len());
+        match free {
+            Some(place) => self.entries[place] = Some((number, entry)),
+            None => self.entries.push(Some((number, entry))),
+        }
+        Key { place, number }
+    }
+
+    #[inline]
+    fn find(&self, key: Key) -> Option<T> {
+        match self.entries.get(key.place)? {
+            Some((number, entry)) if *number == key.number => Some(entry.clone()),
+            _ => None,
+        }
+    }
+
+    fn remove(&mut self, key: Key) -> Option<T> {
+        let entry = self.entries.get_mut(key.place)?;
+        match entry {
+            Some((number, _)) if *number == key.number => entry.take().map(|(_, entry)| entry),
+            _ => None,
+        }
+    }
+}
+
+/// Ends what is confined to the calling thread: tasks, then servants.
+fn end_all() {
+    // Each without the table borrowed: what a servant drops may be another's.
+    while let Some(entry) = TASKS.with_borrow_mut(|table| table.entries.pop()) {
+        end(entry);
+    }
+    while let Some(entry) = SERVANTS.with_borrow_mut(|table| table.entries.pop()) {
+        end(entry);
+    }
+}
+
+/// Drops what may panic when it is dropped.
+fn end<T>(entry: T) {
+    let _ = panic::catch_unwind(AssertUnwindSafe(|| drop(entry)));
+}
+
+/// A confined servant, as all threads see it.
+struct Confined {
+    key: Key,
+    /// Number of the ORB.
+    orb: u32,
+    lane: Weak<Lane>,
+    name: LaneOf,
+    interfaces: Vec<String>,
+}
+
+impl Confined {
+    fn is_here(&self) -> bool {
+        lane_of_this_thread() == Some((self.orb, self.name))
+    }
+
+    /// Serves a request that another thread received: the lane's thread does, and this one waits.
+    #[cold]
+    fn elsewhere(&self, upcall: Upcall<'_>) -> Outcome {
+        let orb = upcall.orb();
+        let Some(lane) = self.lane.upgrade() else {
+            return upcall.fail(raise::SERVANT_ENDED);
+        };
+        if self.is_here() {
+            // It ended with an earlier run of the lane.
+            return upcall.fail(raise::SERVANT_ENDED);
+        }
+        let until = clock::now() + orb.options().hold_time;
+        let most = orb.options().max_held;
+        upcall.serve_elsewhere(
+            until,
+            raise::NO_SERVING_THREAD,
+            |job| lane.run(job, most).map_err(|_| crate::Busy),
+            |upcall| match upcall.orb().adapter() {
+                Some(adapter) => adapter.dispatch(upcall),
+                None => upcall.fail(raise::NO_ADAPTER),
+            },
+        )
+    }
+}
+
+impl Servant for Confined {
+    fn repository_id(&self) -> &str {
+        self.interfaces
+            .first()
+            .map_or(ObjectRef::ID, String::as_str)
+    }
+
+    fn is_a(&self, id: &str) -> bool {
+        self.interfaces.iter().any(|one| one == id) || id == ObjectRef::ID
+    }
+
+    fn identity(&self) -> usize {
+        // Numbers are never given twice; addresses of other servants are even.
+        (self.key.number as usize) << 1 | 1
+    }
+
+    fn confinement(&self) -> Option<CurrentLane> {
+        Some(self.name.into())
+    }
+
+    #[inline]
+    fn dispatch(&self, upcall: Upcall<'_>) -> Outcome {
+        match SERVANTS.with_borrow(|table| table.find(self.key)) {
+            Some(servant) => servant.dispatch(upcall),
+            None => self.elsewhere(upcall),
+        }
+    }
+}
+
+impl Drop for Confined {
+    /// The last reference is gone, in whatever thread: the servant ends in its own.
+    fn drop(&mut self) {
+        let key = self.key;
+        let remove = move || {
+            let servant = SERVANTS.try_with(|table| table.borrow_mut().remove(key));
+            drop(servant);
+        };
+        if self.is_here() {
+            return remove();
+        }
+        // A lane that has ended has ended its servants.
+        if let Some(lane) = self.lane.upgrade() {
+            let _ = lane.run(Box::new(remove), usize::MAX);
+        }
+    }
+}
+
+impl From<LaneOf> for CurrentLane {
+    fn from(lane: LaneOf) -> Self {
+        CurrentLane {
+            threadpool: ThreadpoolId(lane.pool),
+            lane: lane.lane,
+        }
+    }
+}
+
+impl Orb {
+    /// Makes a servant in the only thread of a lane, and returns a servant for any thread that
+    /// leads to it. For the object adapter.
+    ///
+    /// Waits for the lane's thread, for at most the option HoldTime, unless the caller is that thread. Allocates.
+    ///
+    /// # Errors
+    /// Those of [`NotConfined`]; the servant, if it was made, has been dropped by the lane's thread then.
+    #[doc(hidden)]
+    pub fn confine(
+        &self,
+        pool: ThreadpoolId,
+        priority: Option<oxorb_rt::Priority>,
+        make: impl FnOnce() -> Rc<dyn ConfinedServant> + Send + 'static,
+    ) -> Result<Arc<dyn Servant>, NotConfined> {
+        let found = self.pools().of_one_thread(pool, priority);
+        let (name, lane) = found.map_err(NotConfined::Threads)?;
+        let orb = self.scheduling().number();
+        let (key, interfaces) = match lane_of_this_thread() == Some((orb, name)) {
+            true => made(make).ok_or(NotConfined::Panicked)?,
+            false => self.make_there(&lane, make)?,
+        };
+        Ok(Arc::new(Confined {
+            key,
+            orb,
+            lane: Arc::downgrade(&lane),
+            name,
+            interfaces,
+        }))
+    }
+
+    /// Returns the lane whose only thread serves the objects at `priority` of a threadpool. For the object adapter.
+    ///
+    /// # Errors
+    /// [`NotConfined::Threads`].
+    #[doc(hidden)]
+    pub fn confining_lane(
+        &self,
+        pool: ThreadpoolId,
+        priority: Option<oxorb_rt::Priority>,
+    ) -> Result<CurrentLane, NotConfined> {
+        let found = self.pools().of_one_thread(pool, priority);
+        found
+            .map(|(name, _)| name.into())
+            .map_err(NotConfined::Threads)
+    }
+
+    fn make_there(
+        &self,
+        lane: &Lane,
+        make: impl FnOnce() -> Rc<dyn ConfinedServant> + Send + 'static,
+    ) -> Result<(Key, Vec<String>), NotConfined> {
+        let (sender, answer) = mpsc::sync_channel(1);
+        let job = move || {
+            let made = made(make);
+            if let Err(mpsc::SendError(Some((key, _)))) = sender.send(made) {
+                // Nobody waits for it any more.
+                let late = SERVANTS.with_borrow_mut(|table| table.remove(key));
+                drop(late);
+            }
+        };
+        let queued = lane.run(Box::new(job), self.options().max_held);
+        queued.map_err(|(refused, _)| match refused {
+            NotQueued::Full => NotConfined::Busy,
+            NotQueued::Closed => NotConfined::Ended,
+        })?;
+        match answer.recv_timeout(self.options().hold_time) {
+            Ok(made) => made.ok_or(NotConfined::Panicked),
+            Err(mpsc::RecvTimeoutError::Timeout) => Err(NotConfined::Busy),
+            Err(mpsc::RecvTimeoutError::Disconnected) => Err(NotConfined::Ended),
+        }
+    }
+}
+
+/// Makes a servant and enters it into the table of the calling thread. `None`: the factory panicked.
+fn made(make: impl FnOnce() -> Rc<dyn ConfinedServant>) -> Option<(Key, Vec<String>)> {
+    let made = panic::catch_unwind(AssertUnwindSafe(|| {
+        let servant = make();
+        let interfaces = servant.interfaces();
+        (servant, interfaces)
+    }));
+    let (servant, interfaces) = made.map_err(drop::<Box<dyn Any + Send>>).ok()?;
+    at_end(end_all);
+    let key = SERVANTS.with_borrow_mut(|table| table.insert(servant));
+    Some((key, interfaces))
+}
+
+/// A future that one thread polls.
+struct Task {
+    /// `None`: done, or being polled.
+    future: RefCell<Option<Pin<Box<dyn Future<Output = ()>>>>>,
+    waker: RefCell<Option<Waker>>,
+}
+
+/// Wakes a [`Task`], from any thread.
+struct Wakes {
+    key: Key,
+    lane: Weak<Lane>,
+}
+
+impl Wake for Wakes {
+    fn wake(self: Arc<Self>) {
+        let key = self.key;
+        if let Some(lane) = self.lane.upgrade() {
+            let job: Job = Box::new(move || poll(key));
+            // A lane that has ended has dropped the task.
+            let _ = lane.run(job, usize::MAX);
+        }
+    }
+}
+
+impl Orb {
+    /// Runs a future to its end in the calling thread, which is the only one of its lane: what a servant confined to the
+    /// lane begins and does not wait for. Neither the future nor what it holds need be `Send`.
+    ///
+    /// The future is polled for the first time within this call, and then by the lane's thread whenever it is woken and
+    /// the thread is free: between requests, at the lane's priority. It ends with the lane at the latest. One that
+    /// panics ends alone. Allocates.
+    ///
+    /// # Errors
+    /// [`NotOneThread`]: the caller is another thread, and the future was dropped.
+    pub fn spawn_here(
+        &self,
+        future: impl Future<Output = ()> + 'static,
+    ) -> Result<(), NotOneThread> {
+        let here = lane_of_this_thread().filter(|(orb, _)| *orb == self.scheduling().number());
+        let (_, name) = here.ok_or(NotOneThread)?;
+        at_end(end_all);
+        let found = self.pools().of_lane(name).ok_or(NotOneThread)?;
+        let task = Rc::new(Task {
+            future: RefCell::new(Some(Box::pin(future))),
+            waker: RefCell::default(),
+        });
+        let key = TASKS.with_borrow_mut(|table| table.insert(Rc::clone(&task)));
+        let wakes = Wakes {
+            key,
+            lane: Arc::downgrade(&found),
+        };
+        task.waker.replace(Some(Waker::from(Arc::new(wakes))));
+        poll(key);
+        Ok(())
+    }
+}
+
+/// Polls a task of the calling thread, if there still is one of this key.
+fn poll(key: Key) {
+    let Some(task) = TASKS.with_borrow(|table| table.find(key)) else {
+        return;
+    };
+    let Some(mut future) = task.future.take() else {
+        return;
+    };
+    let waker = task.waker.borrow().clone();
+    let mut context = Context::from_waker(waker.as_ref().unwrap_or(Waker::noop()));
+    let polled = panic::catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(&mut context)));
+    if polled.map_or(true, |polled| polled.is_ready()) {
+        let ended = TASKS.with_borrow_mut(|table| table.remove(key));
+        end((ended, future));
+    } else {
+        task.future.replace(Some(future));
+    }
+}

@@ -1,0 +1,69 @@
+//! Access rules, asked where an object is known and its servant is yet to be called.
+
+use std::cell::RefCell;
+
+use oxorb_object::{CompletionStatus, SystemException, minor};
+
+use super::View;
+use crate::access_index::AccessIndex;
+use crate::{Incident, Servant};
+
+thread_local! {
+    /// Memory for the text by which rules name objects.
+    static OBJECT: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+impl AccessIndex {
+    /// Admits a request to a servant, or refuses it and says so. `object` writes which object it is for. Allocates nothing for
+    /// a request that is admitted, and takes no lock.
+    pub(super) fn admit(
+        &self,
+        view: View<'_>,
+        servant: &dyn Servant,
+        object: impl Fn(&mut String),
+    ) -> Result<(), SystemException> {
+        // A call without a connection is one of this process.
+        let Some(link) = view.origin.link else {
+            return Ok(());
+        };
+        let found;
+        let visit = match view.origin.visited {
+            Some(visited) => visited.get_or_init(|| self.visit(link)),
+            None => {
+                found = self.visit(link);
+                &found
+            }
+        };
+        let mut text = OBJECT.take();
+        text.clear();
+        if self.asks_for_objects() {
+            object(&mut text);
+        }
+        let (interface, operation) = (servant.repository_id(), view.request.operation);
+        let (rule, serves) = self.decide(visit, interface, &text, operation);
+        if !serves {
+            text.clear();
+            object(&mut text);
+            let by = || match rule {
+                Some(rule) => format!("by the rule at {}", rule.place),
+                None => format!(
+                    "as no rule allows it, and the default at {} is deny",
+                    self.rules.place
+                ),
+            };
+            let detail = || format!("{operation} of {text} ({interface}): {}", by());
+            let shared = view.orb.shared();
+            let peer = || link.identity().to_string();
+            shared.note(Incident::RequestDenied, peer, detail);
+        }
+        OBJECT.set(text);
+        match serves {
+            true => Ok(()),
+            false => Err(REFUSED),
+        }
+    }
+}
+
+/// The rules do not let the client do this.
+const REFUSED: SystemException =
+    SystemException::no_permission(minor::no_permission::ACCESS_RULES, CompletionStatus::No);

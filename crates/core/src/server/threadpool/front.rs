@@ -1,0 +1,185 @@
+//! Front: an endpoint that all lanes of a threadpool share, and which of them serves a connection.
+
+use std::io;
+use std::sync::Arc;
+
+use oxorb_transport::{Address, Endpoint, ListenError, Transport};
+
+use super::error::ThreadpoolError;
+use super::plan::Threadpool;
+use super::steering::{Front, Steering};
+use crate::published::PublishedAddress;
+use crate::rt::ThreadpoolId;
+use crate::server::host::Host;
+use crate::server::lane::Lane;
+use crate::server::listener::Listeners;
+use crate::shared::Shared;
+use crate::{Options, SetupError};
+
+/// An open [`Front`].
+#[derive(Default)]
+pub(super) struct OpenFront {
+    pub(super) addresses: Vec<PublishedAddress>,
+    /// Place of the lane that takes what no other does.
+    pub(super) least: usize,
+}
+
+impl OpenFront {
+    /// Whether an address is that of the front.
+    pub(super) fn is_at(&self, address: &Address) -> bool {
+        let at = |front: &PublishedAddress| address.leads_to(&front.address);
+        self.addresses.iter().any(at)
+    }
+}
+
+impl Threadpool {
+    /// Lets all lanes listen at one endpoint of TCP more, and the kernel pick the lane for each
+    /// connection there. Its address stands first in references that lead to all lanes, for clients
+    /// without RT-CORBA; those with it go on to choose the port of the lane that they need.
+    ///
+    /// The kernel lets other processes of the same user listen there later on and take connections away.
+    ///
+    /// ```
+    /// use oxorb_core::{Steering, Threadpool, ThreadpoolLane};
+    /// use oxorb_rt::Priority;
+    ///
+    /// let lanes = [
+    ///     ThreadpoolLane::new(Priority::new(100)?, 4).dscp(10),
+    ///     ThreadpoolLane::new(Priority::new(20_000)?, 1).dscp(46),
+    /// ];
+    /// let pool = Threadpool::with_lanes(lanes).front("iiop://:2809", Steering::Mark);
+    /// # Ok::<(), oxorb_rt::OutOfRange>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Creating the pool fails where it has no lanes, two lanes have the same mark or processor or a lane has no processor,
+    /// the endpoint is not one of TCP, or somebody listens there.
+    pub fn front(mut self, endpoint: impl Into<String>, by: Steering) -> Self {
+        self.front = Some(Front {
+            endpoint: endpoint.into(),
+            by,
+        });
+        self
+    }
+
+    /// Checks that lanes can be told apart at the front.
+    pub(super) fn check_front(
+        &self,
+        shared: &Shared,
+        id: ThreadpoolId,
+    ) -> Result<(), ThreadpoolError> {
+        let wrong = |why| Err(ThreadpoolError::BadParameter(why));
+        let Some(front) = &self.front else {
+            return Ok(());
+        };
+        if !self.has_lanes {
+            return wrong("a front is for pools with lanes: the kernel picks one of them (front)");
+        }
+        let options = &shared.options;
+        match front.by {
+            Steering::Mark if !differ(self.marks(options, id)) => wrong(
+                "at a front each lane is known by its mark: give each lane another DSCP (dscp, -ORBLaneDSCP), or priorities \
+                 that have different ones",
+            ),
+            Steering::Processor if !differ(self.cpus(options, id)) => wrong(
+                "at a front by processor each lane has a processor of its own (cpu, -ORBLaneCPU)",
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    fn marks(&self, options: &Options, id: ThreadpoolId) -> Vec<Option<u8>> {
+        let mark = |at: usize| {
+            let priority = oxorb_rt::dscp(self.lanes[at].priority);
+            Some(self.mark(options, id, at).unwrap_or(priority))
+        };
+        (0..self.lanes.len()).map(mark).collect()
+    }
+
+    fn cpus(&self, options: &Options, id: ThreadpoolId) -> Vec<Option<usize>> {
+        let lanes = 0..self.lanes.len();
+        lanes.map(|at| self.cpu(options, id, at)).collect()
+    }
+
+    fn least(&self) -> usize {
+        let lanes = self.lanes.iter().enumerate();
+        let least = lanes.min_by_key(|(_, lane)| lane.priority);
+        least.map_or(0, |(at, _)| at)
+    }
+}
+
+/// Whether all are there and no two are the same.
+fn differ<T: Ord>(mut all: Vec<Option<T>>) -> bool {
+    all.sort();
+    all.iter().all(Option::is_some) && all.windows(2).all(|pair| pair[0] != pair[1])
+}
+
+/// Opens the front of the plan for all lanes, if it has one.
+pub(super) fn open<'l>(
+    orb: &impl Host,
+    id: ThreadpoolId,
+    plan: &Threadpool,
+    lanes: impl Iterator<Item = (&'l Listeners, &'l Arc<Lane>)> + Clone,
+) -> Result<OpenFront, SetupError> {
+    let Some(front) = &plan.front else {
+        return Ok(OpenFront::default());
+    };
+    let options = orb.options();
+    let mut endpoint = front_endpoint(options, &front.endpoint)?;
+    let marks = plan.marks(options, id);
+    let cpus = match front.by {
+        Steering::Mark => vec![None; marks.len()],
+        Steering::Processor => plan.cpus(options, id),
+    };
+    let mut first = None;
+    for ((listeners, lane), cpu) in lanes.zip(cpus) {
+        let is_first = first.is_none();
+        let serves = || Ok(Some(Arc::clone(lane)));
+        let listen = |transport: &dyn Transport, endpoint: &Endpoint| {
+            transport.listen_in_group(endpoint, is_first, cpu)
+        };
+        // The port that the system chose for the first is that of all.
+        endpoint = listeners
+            .open_by(orb, &[endpoint], serves, listen)?
+            .remove(0);
+        first.get_or_insert(listeners);
+    }
+    let least = plan.least();
+    if let (Steering::Mark, Some(first)) = (front.by, first) {
+        let marks = marks.iter().zip(0..);
+        let marks: Vec<(u8, u32)> = marks
+            .filter_map(|(mark, at)| Some(((*mark)?, at)))
+            .collect();
+        let steered = first.steer_by_mark(&endpoint, &marks, least as u32);
+        let advice = "the kernel takes no program that picks a lane: leave the front out";
+        steered.map_err(|error| not_open(endpoint.clone(), error, Some(advice)))?;
+    }
+    Ok(OpenFront {
+        addresses: orb.shared().addresses_of(&endpoint)?,
+        least,
+    })
+}
+
+/// Returns the one endpoint that a text names.
+fn front_endpoint(options: &Options, text: &str) -> Result<Endpoint, SetupError> {
+    let named = || Endpoint::new(oxorb_transport::tcp::SCHEME, text);
+    let invalid = |why: String| io::Error::new(io::ErrorKind::InvalidInput, why);
+    let parsed = options.protocols.parse(text);
+    let mut endpoints =
+        parsed.map_err(|error| not_open(named(), invalid(error.to_string()), None))?;
+    if endpoints.len() != 1 {
+        let why = invalid(format!("{} endpoints are named", endpoints.len()));
+        let advice = "a front is one endpoint, as iiop://:2809";
+        return Err(not_open(named(), why, Some(advice)));
+    }
+    Ok(endpoints.remove(0))
+}
+
+fn not_open(endpoint: Endpoint, error: io::Error, advice: Option<&'static str>) -> SetupError {
+    SetupError::Listen(ListenError {
+        address: endpoint.place.clone(),
+        endpoint: Box::new(endpoint),
+        error,
+        advice,
+    })
+}

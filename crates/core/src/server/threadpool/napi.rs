@@ -1,0 +1,46 @@
+//! Threads of the kernel that take the packets of a lane's network device.
+
+use oxorb_sys::napi::Threaded;
+
+use super::Threadpool;
+use crate::Incident;
+use crate::LaneScheduling;
+use crate::lock::Mutex;
+use crate::rt::ThreadpoolId;
+use crate::shared::Shared;
+
+/// Network devices whose packets are taken at the priority of lanes, until [`end`](Self::end).
+#[derive(Default)]
+pub(super) struct LaneNapi(Mutex<Vec<Threaded>>);
+
+impl LaneNapi {
+    /// Gives the threads of each lane's device the lane's schedule. Where that cannot be, says why, once for each lane.
+    pub(super) fn begin(&self, shared: &Shared, id: ThreadpoolId, plan: &Threadpool) {
+        let mut held = self.0.lock().expect(UNPOISONED);
+        for (at, lane) in plan.lanes.iter().enumerate() {
+            let Some(device) = &lane.napi else {
+                continue;
+            };
+            let scheduling = &shared.scheduling;
+            let schedule = match lane.scheduling {
+                LaneScheduling::Class(class) => scheduling.declared_in(class, lane.priority),
+                _ => scheduling.declared(Some(lane.priority)),
+            };
+            match Threaded::begin(device, schedule) {
+                Ok(threaded) => held.push(threaded),
+                Err(refused) => {
+                    let who = || format!("oxorb-{}.{at}", id.0);
+                    let why = || format!("napi {device}: {refused}");
+                    shared.note(Incident::LaneNotSteered, who, why);
+                }
+            }
+        }
+    }
+
+    /// Gives devices and threads back what they had.
+    pub(super) fn end(&self) {
+        self.0.lock().expect(UNPOISONED).clear();
+    }
+}
+
+const UNPOISONED: &str = "no panic while the lock is held";

@@ -1,0 +1,46 @@
+//! MIOP 1.0: oneways to all members of a group, over UDP multicast.
+//!
+//! A message is cut into packets, each with a [header](packet), and put together again by whoever hears it
+//! ([`Reassembly`], which has no socket and no clock). References name a group and its address by a profile of their own
+//! ([`Uipmc`]); URLs are `corbaloc:miop:1.0@1.0-DOMAIN-GROUP[-VERSION]/ADDRESS:PORT`, endpoints `miop://ADDRESS:PORT`.
+//!
+//! | | requests |
+//! |---|---|
+//! | a packet lost | not run by the members that lack it |
+//! | a packet twice, or the whole message | run once, as far as the member remembers ([`REMEMBERED`] messages of a source) |
+//! | packets overtaken | put together all the same |
+//! | messages overtaken | run in the order in which they are complete |
+//! | malformed, contradictory, answers wanted | not run, and counted |
+
+mod acceptor;
+pub mod fuzz;
+mod hear;
+pub mod packet;
+mod place;
+mod profile;
+mod reassembly;
+mod send;
+#[cfg(test)]
+mod tests;
+mod transport;
+
+use std::sync::Arc;
+
+use oxorb_core::protocol::Protocol;
+use oxorb_transport::Scheme;
+
+pub use profile::Uipmc;
+pub use reassembly::{
+    Counts, Limits, MOST_COLLECTIONS, MOST_OF_SOURCE, MOST_PACKETS, REMEMBERED, Reassembly,
+    USUAL_KEPT, USUAL_TIMEOUT,
+};
+pub use send::MOST_MESSAGE;
+pub use transport::Groups;
+
+/// The scheme of addresses of groups.
+pub const SCHEME: Scheme = Scheme::new("miop");
+
+/// GIOP over UDP multicast, under the name `miop`.
+pub fn protocol() -> Protocol {
+    Protocol::over_datagrams("miop", Uipmc, Arc::new(Groups::default())).expect("a name of letters")
+}

@@ -1,0 +1,279 @@
+//! Packets of many sources put together again, within limits.
+
+use std::collections::hash_map::RandomState;
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::hash::BuildHasher as _;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use super::packet::Packet;
+
+/// Messages of a source whose ids are remembered, so that none is run twice.
+pub const REMEMBERED: usize = 64;
+
+/// Most incomplete collections at a time.
+pub const MOST_COLLECTIONS: usize = 64;
+
+/// Most of them of one source.
+pub const MOST_OF_SOURCE: usize = 16;
+
+/// Most packets of a message.
+pub const MOST_PACKETS: u32 = 65_536;
+
+/// Most octets of incomplete collections, unless an endpoint says otherwise.
+pub const USUAL_KEPT: usize = 4 << 20;
+
+/// Time for which an incomplete collection is kept, unless an endpoint says otherwise.
+pub const USUAL_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Octets that a packet in a collection costs besides its own.
+const OVERHEAD: usize = 64;
+
+/// Limits of a [`Reassembly`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Most sources that are remembered.
+    pub sources: usize,
+    /// Most octets of incomplete collections, 64 for each packet included. A message has no more.
+    pub kept: usize,
+    /// Time for which an incomplete collection is kept.
+    pub timeout: Duration,
+}
+
+/// Packets and collections that were dropped, by the reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Datagrams that are no packets.
+    pub malformed: u64,
+    /// Packets that came before, alone or with their whole message.
+    pub duplicates: u64,
+    /// Collections whose packets contradict each other, or are too many.
+    pub contradictory: u64,
+    /// Collections that were not complete in time.
+    pub late: u64,
+    /// Collections that gave their place to newer ones.
+    pub crowded_out: u64,
+}
+
+/// Collections in progress. A packet costs a time that the number of collections and the logarithm of its own collection's
+/// packets bound, and a message the copy of its octets.
+#[derive(Debug)]
+pub struct Reassembly {
+    limits: Limits,
+    /// Open collections, in the order in which they began.
+    open: Vec<Collection>,
+    /// Octets of them, with those of their overhead.
+    kept: usize,
+    sources: HashMap<SocketAddr, Source>,
+    /// Hasher with random keys, so that a peer cannot choose ids that collide.
+    hasher: RandomState,
+    counts: Counts,
+}
+
+#[derive(Debug)]
+struct Source {
+    heard: Instant,
+    /// Hashes of the ids of messages that are over, the latest last.
+    over: VecDeque<u64>,
+}
+
+#[derive(Debug)]
+struct Collection {
+    source: SocketAddr,
+    id: u64,
+    began: Instant,
+    parts: BTreeMap<u32, Box<[u8]>>,
+    /// Octets of the parts.
+    octets: usize,
+    /// Number of packets, once it is known.
+    of: Option<u32>,
+}
+
+impl Collection {
+    fn cost(&self) -> usize {
+        self.octets + self.parts.len() * OVERHEAD
+    }
+
+    /// Takes the count of packets that a packet tells of; false: it contradicts others.
+    fn agrees(&mut self, packet: &Packet<'_>) -> bool {
+        let told = match (packet.is_last, packet.of) {
+            (true, _) => packet.number.checked_add(1),
+            (false, 0) => None,
+            (false, of) => Some(of),
+        };
+        let highest = self.parts.last_key_value().map(|(number, _)| *number);
+        let highest = highest.max(Some(packet.number));
+        match (told, self.of) {
+            (Some(told), Some(known)) if told != known => return false,
+            (Some(told), _) => self.of = Some(told),
+            (None, _) => {}
+        }
+        self.of
+            .is_none_or(|of| highest < Some(of) && of <= MOST_PACKETS)
+            && packet.number < MOST_PACKETS
+    }
+
+    fn is_complete(&self) -> bool {
+        self.of.is_some_and(|of| self.parts.len() == of as usize)
+    }
+}
+
+impl Reassembly {
+    /// Begins without any packet.
+    pub fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            open: Vec::new(),
+            kept: 0,
+            sources: HashMap::new(),
+            hasher: RandomState::new(),
+            counts: Counts::default(),
+        }
+    }
+
+    /// Returns what was dropped so far.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// Returns the octets that are kept of incomplete collections, 64 for each packet included.
+    pub fn kept(&self) -> usize {
+        self.kept
+    }
+
+    /// Takes a datagram that came at `now`, and returns the message that it completes. `now` never goes back.
+    pub fn take(&mut self, now: Instant, source: SocketAddr, datagram: &[u8]) -> Option<Vec<u8>> {
+        self.expire(now);
+        let Some(packet) = Packet::read(datagram) else {
+            self.counts.malformed += 1;
+            return None;
+        };
+        let id = self.hasher.hash_one(packet.id);
+        self.hear(now, source);
+        if self.sources[&source].over.contains(&id) {
+            self.counts.duplicates += 1;
+            return None;
+        }
+        // As most messages come.
+        if packet.number == 0 && packet.is_last {
+            self.remove(source, id);
+            self.end(source, id);
+            return Some(packet.payload.to_vec());
+        }
+        let at = self
+            .open
+            .iter()
+            .position(|it| it.source == source && it.id == id);
+        let at = at.unwrap_or_else(|| self.begin(now, source, id));
+        let collection = &mut self.open[at];
+        if collection.parts.contains_key(&packet.number) {
+            self.counts.duplicates += 1;
+            return None;
+        }
+        if !collection.agrees(&packet) {
+            self.counts.contradictory += 1;
+            self.close(at);
+            self.end(source, id);
+            return None;
+        }
+        collection
+            .parts
+            .insert(packet.number, packet.payload.into());
+        collection.octets += packet.payload.len();
+        let is_complete = collection.is_complete();
+        self.kept += packet.payload.len() + OVERHEAD;
+        if is_complete {
+            let whole = self.close(at);
+            self.end(source, id);
+            let mut message = Vec::with_capacity(whole.octets);
+            whole
+                .parts
+                .values()
+                .for_each(|part| message.extend_from_slice(part));
+            return Some(message);
+        }
+        while self.kept > self.limits.kept {
+            self.crowd_out(0);
+        }
+        None
+    }
+
+    /// Notes that a source was heard; where there are too many, the one that was silent for longest is forgotten.
+    fn hear(&mut self, now: Instant, source: SocketAddr) {
+        if let Some(known) = self.sources.get_mut(&source) {
+            known.heard = now;
+            return;
+        }
+        if self.sources.len() >= self.limits.sources.max(1) {
+            let oldest = self.sources.iter().min_by_key(|(_, it)| it.heard);
+            if let Some(oldest) = oldest.map(|(at, _)| *at) {
+                self.sources.remove(&oldest);
+            }
+        }
+        let over = VecDeque::new();
+        self.sources.insert(source, Source { heard: now, over });
+    }
+
+    /// Begins a collection, and returns its place.
+    fn begin(&mut self, now: Instant, source: SocketAddr, id: u64) -> usize {
+        let own = self.open.iter().filter(|it| it.source == source);
+        if own.count() >= MOST_OF_SOURCE {
+            let oldest = self.open.iter().position(|it| it.source == source);
+            oldest.into_iter().for_each(|at| self.crowd_out(at));
+        }
+        if self.open.len() >= MOST_COLLECTIONS {
+            self.crowd_out(0);
+        }
+        self.open.push(Collection {
+            source,
+            id,
+            began: now,
+            parts: BTreeMap::new(),
+            octets: 0,
+            of: None,
+        });
+        self.open.len() - 1
+    }
+
+    fn expire(&mut self, now: Instant) {
+        let late = |it: &&Collection| now.saturating_duration_since(it.began) > self.limits.timeout;
+        for _ in 0..self.open.iter().take_while(late).count() {
+            self.counts.late += 1;
+            let gone = self.close(0);
+            // What is still to come of it begins nothing new.
+            self.end(gone.source, gone.id);
+        }
+    }
+
+    fn crowd_out(&mut self, at: usize) {
+        self.counts.crowded_out += 1;
+        let gone = self.close(at);
+        self.end(gone.source, gone.id);
+    }
+
+    fn remove(&mut self, source: SocketAddr, id: u64) {
+        let at = self
+            .open
+            .iter()
+            .position(|it| it.source == source && it.id == id);
+        if let Some(at) = at {
+            self.close(at);
+        }
+    }
+
+    fn close(&mut self, at: usize) -> Collection {
+        let collection = self.open.remove(at);
+        self.kept -= collection.cost();
+        collection
+    }
+
+    /// Remembers that a message is over: run, or dropped.
+    fn end(&mut self, source: SocketAddr, id: u64) {
+        if let Some(source) = self.sources.get_mut(&source) {
+            if source.over.len() == REMEMBERED {
+                source.over.pop_front();
+            }
+            source.over.push_back(id);
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! Names of `alloc` that every module of a crate with the standard library has by itself.
+
+pub(crate) use alloc::boxed::Box;
+pub(crate) use alloc::vec;
+pub(crate) use alloc::vec::Vec;

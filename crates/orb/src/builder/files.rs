@@ -1,0 +1,57 @@
+//! Settings that files hold: personalities, configurations, schedules. With the feature `files`.
+
+use std::path::Path;
+
+use oxorb_config::{ConfigError, Configuration};
+use oxorb_core::{FILE_SETTINGS, SetupError};
+
+use super::Builder;
+
+/// Readers of the [`FILE_SETTINGS`], in their order.
+const READERS: [Read; FILE_SETTINGS.len()] = [
+    |name| Configuration::personality(name),
+    |path| Configuration::read(Path::new(path)),
+    |path| Configuration::schedule(Path::new(path)),
+];
+
+type Read = fn(&str) -> Result<Configuration, ConfigError>;
+
+impl Builder {
+    /// A combination of settings and threadpools that was thought through, by its name or, if there is a `.` or `/` in
+    /// it, your own file: [`PERSONALITIES`](oxorb_config::PERSONALITIES). Also `-ORBPersonality` and
+    /// `OXORB_PERSONALITY`. With the feature `files`, which is a default.
+    ///
+    /// Call it first: later settings win.
+    #[must_use]
+    pub fn personality(mut self, name: &str) -> Self {
+        self.take(Configuration::personality(name));
+        self
+    }
+
+    /// Settings and threadpools from a TOML file: [`oxorb_config`]. Also `-ORBConfigFile` and `OXORB_CONFIGFILE`. With the
+    /// feature `files`, which is a default.
+    ///
+    /// Call it first: later settings win.
+    #[must_use]
+    pub fn config_file(mut self, path: impl AsRef<Path>) -> Self {
+        self.take(Configuration::read(path.as_ref()));
+        self
+    }
+
+    /// Takes what a file holds, by the place of its setting among the [`FILE_SETTINGS`].
+    pub(super) fn take_file(&mut self, setting: usize, value: &str) {
+        self.take(READERS[setting](value));
+    }
+
+    fn take(&mut self, read: Result<Configuration, ConfigError>) {
+        let applied = read.and_then(|configuration| {
+            configuration.apply(&mut self.options)?;
+            for (name, plan) in configuration.threadpools() {
+                self.threadpools.retain(|(known, _)| known != name);
+                self.threadpools.push((name.clone(), plan.clone()));
+            }
+            Ok(())
+        });
+        self.note(applied.map_err(|error| SetupError::Configuration(error.into())));
+    }
+}

@@ -1,0 +1,234 @@
+//! Service context 30: the id and the scheduling parameters of a distributable thread, octet for octet as TAO's schedulers
+//! over Kokyu write and read them.
+//!
+//! The context is an encapsulation of an Any that holds this struct:
+//!
+//! ```idl
+//! #pragma prefix "omg.org"
+//! module Kokyu {
+//!     typedef sequence<octet> GuidType;
+//!     struct Svc_Ctxt_DSRT_QoS {
+//!         GuidType guid;
+//!         long importance;
+//!         long criticality;
+//!         RTCORBA::Priority desired_priority;
+//!         TimeBase::TimeT deadline;
+//!         TimeBase::TimeT estimated_initial_execution_time;
+//!     };
+//! };
+//! ```
+
+use std::fmt;
+use std::sync::OnceLock;
+
+use oxorb::cdr::{Decode as _, Decoder, Dialect, Encode as _, Encoder, Error};
+use oxorb::{ByteOrder, TypeCode};
+
+use crate::{Id, MAX_ID};
+
+/// Id of the service context (`SchedulingInfo`, as TAO has it).
+pub const SCHEDULING_INFO: u32 = 30;
+
+/// Longest context that is read, in octets. One of TAO has less than 500.
+pub const MAX_CONTEXT: usize = 4096;
+
+/// Id and scheduling parameters of a distributable thread as they travel (`Kokyu::Svc_Ctxt_DSRT_QoS`). What a discipline
+/// does not use is 0.
+///
+/// ```
+/// use oxorb_rtscheduling::{DsrtQos, Id};
+///
+/// let qos = DsrtQos { criticality: 3, deadline: 1_000, ..DsrtQos::new(Id::new()) };
+/// let mut octets = Vec::new();
+/// qos.append_to(&mut octets);
+/// assert_eq!(DsrtQos::parse(&octets)?, qos);
+/// # Ok::<(), oxorb_rtscheduling::BadContext>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DsrtQos {
+    /// Id of the thread (`guid`).
+    pub id: Id,
+    /// Importance, for MIF: larger first.
+    pub importance: i32,
+    /// Criticality, for MUF: larger first.
+    pub criticality: i32,
+    /// CORBA priority, for FP: larger first.
+    pub desired_priority: i16,
+    /// Deadline in units of 100 ns since the beginning of 1970 (UTC), for MUF.
+    pub deadline: u64,
+    /// Execution time that is left, in units of 100 ns, for MUF (`estimated_initial_execution_time`).
+    pub execution_time: u64,
+}
+
+/// Scheduling context of a peer that cannot be used.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BadContext {
+    /// Length of a context that is longer than [`MAX_CONTEXT`].
+    TooLong(usize),
+    /// Octets that cannot be decoded.
+    Malformed(Error),
+    /// Name of another type, of which the context holds a value.
+    OtherType(String),
+    /// Length of an id that has more octets than [`MAX_ID`].
+    IdTooLong(usize),
+    /// Context without an id.
+    NoId,
+    /// Reason for which the scheduler has rejected the context.
+    Rejected(&'static str),
+}
+
+impl DsrtQos {
+    /// Returns the parameters of a thread with this id, all of them 0.
+    pub fn new(id: Id) -> DsrtQos {
+        DsrtQos {
+            id,
+            importance: 0,
+            criticality: 0,
+            desired_priority: 0,
+            deadline: 0,
+            execution_time: 0,
+        }
+    }
+
+    /// Appends the context to `octets`, in this machine's byte order. Allocates nothing where there is room for 500.
+    pub fn append_to(&self, octets: &mut Vec<u8>) {
+        let start = octets.len();
+        octets.extend_from_slice(prefix());
+        let align = |octets: &mut Vec<u8>, to: usize| {
+            let length = (octets.len() - start).next_multiple_of(to);
+            octets.resize(start + length, 0);
+        };
+        let id = self.id.octets();
+        align(octets, 4);
+        octets.extend_from_slice(&(id.len() as u32).to_ne_bytes());
+        octets.extend_from_slice(id);
+        align(octets, 4);
+        octets.extend_from_slice(&self.importance.to_ne_bytes());
+        octets.extend_from_slice(&self.criticality.to_ne_bytes());
+        octets.extend_from_slice(&self.desired_priority.to_ne_bytes());
+        align(octets, 8);
+        octets.extend_from_slice(&self.deadline.to_ne_bytes());
+        octets.extend_from_slice(&self.execution_time.to_ne_bytes());
+    }
+
+    /// Reads the context of a request or a reply, of either byte order. Octets whose type is written as here cost no
+    /// allocation.
+    ///
+    /// # Errors
+    /// [`BadContext`]; the cost of finding out is linear in the number of octets, of which more than [`MAX_CONTEXT`] are not
+    /// looked at.
+    pub fn parse(octets: &[u8]) -> Result<DsrtQos, BadContext> {
+        if octets.len() > MAX_CONTEXT {
+            return Err(BadContext::TooLong(octets.len()));
+        }
+        let mut d = Decoder::encapsulated(octets, Dialect::GIOP_1_2)?;
+        if octets.starts_with(prefix()) {
+            // Past the byte order.
+            d.octets(prefix().len() - 1)?;
+        } else {
+            let ty = TypeCode::decode(&mut d)?;
+            if !ty.equivalent(type_code()) {
+                let name = ty.name().or(ty.id());
+                let named = name.map_or_else(|| ty.kind().name().to_owned(), str::to_owned);
+                return Err(BadContext::OtherType(named));
+            }
+        }
+        let length = d.length(None, 1)?;
+        let id = Id::from_octets(d.octets(length)?).ok_or(BadContext::IdTooLong(length))?;
+        if length == 0 {
+            return Err(BadContext::NoId);
+        }
+        let qos = DsrtQos {
+            id,
+            importance: d.long()?,
+            criticality: d.long()?,
+            desired_priority: d.short()?,
+            deadline: d.ulonglong()?,
+            execution_time: d.ulonglong()?,
+        };
+        d.finish()?;
+        Ok(qos)
+    }
+}
+
+/// Returns what each context begins with here: the byte order, and the type of what the Any holds.
+fn prefix() -> &'static [u8] {
+    static PREFIX: OnceLock<Vec<u8>> = OnceLock::new();
+    PREFIX.get_or_init(|| {
+        let write = |e: &mut Encoder<'_>| type_code().encode(e);
+        Encoder::encapsulated(ByteOrder::NATIVE, Dialect::GIOP_1_2, write)
+            .expect("names of ASCII letters")
+    })
+}
+
+/// Returns the type of the struct, with all names.
+fn type_code() -> &'static TypeCode {
+    static TYPE: OnceLock<TypeCode> = OnceLock::new();
+    TYPE.get_or_init(|| {
+        let alias = TypeCode::alias;
+        let guid = alias(
+            "IDL:omg.org/Kokyu/GuidType:1.0",
+            "GuidType",
+            TypeCode::sequence(TypeCode::OCTET),
+        );
+        let priority = alias(
+            "IDL:omg.org/RTCORBA/Priority:1.0",
+            "Priority",
+            TypeCode::SHORT,
+        );
+        let time = alias(
+            "IDL:omg.org/TimeBase/TimeT:1.0",
+            "TimeT",
+            TypeCode::ULONGLONG,
+        );
+        TypeCode::structure(
+            "IDL:omg.org/Kokyu/Svc_Ctxt_DSRT_QoS:1.0",
+            "Svc_Ctxt_DSRT_QoS",
+            [
+                ("guid", guid),
+                ("importance", TypeCode::LONG),
+                ("criticality", TypeCode::LONG),
+                ("desired_priority", priority),
+                ("deadline", time.clone()),
+                ("estimated_initial_execution_time", time),
+            ],
+        )
+    })
+}
+
+impl From<Error> for BadContext {
+    fn from(error: Error) -> Self {
+        BadContext::Malformed(error)
+    }
+}
+
+impl fmt::Display for BadContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BadContext::TooLong(length) => {
+                write!(f, "it has {length} octets, and {MAX_CONTEXT} is the most")
+            }
+            BadContext::Malformed(error) => write!(f, "it cannot be decoded: {error}"),
+            BadContext::OtherType(name) => {
+                write!(f, "it holds a {name} instead of a Kokyu::Svc_Ctxt_DSRT_QoS")
+            }
+            BadContext::IdTooLong(length) => {
+                write!(
+                    f,
+                    "the thread's id has {length} octets, and {MAX_ID} is the most"
+                )
+            }
+            BadContext::NoId => f.write_str("the thread has no id"),
+            BadContext::Rejected(why) => f.write_str(why),
+        }
+    }
+}
+
+impl fmt::Debug for BadContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for BadContext {}

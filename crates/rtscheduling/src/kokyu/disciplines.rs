@@ -1,0 +1,256 @@
+//! Scheduling parameters of each discipline, and their order.
+
+use std::fmt;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use oxorb::Priority;
+
+use super::Band;
+use crate::{BadContext, DsrtQos, Grant};
+
+/// Place of a thread in the order of a discipline: larger goes first, by the first number and then by the second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Urgency(pub i64, pub i128);
+
+/// An order of distributable threads, and how its parameters travel in a [`DsrtQos`].
+pub trait Discipline: Send + Sync + 'static {
+    /// Scheduling parameter.
+    type Parameter: Copy + fmt::Debug + Send + Sync + 'static;
+
+    /// Name.
+    const NAME: &'static str;
+
+    /// Returns the place of a thread among others.
+    fn urgency(parameter: &Self::Parameter) -> Urgency;
+
+    /// Returns the CORBA priority within a band that stands for that place now.
+    fn priority(parameter: &Self::Parameter, band: Band) -> Priority;
+
+    /// Returns the CORBA priority that the parameter names, where it does.
+    fn corba_priority(parameter: &Self::Parameter) -> Grant {
+        let _ = parameter;
+        None
+    }
+
+    /// Writes what travels.
+    fn write(parameter: &Self::Parameter, qos: &mut DsrtQos);
+
+    /// Reads what has travelled.
+    ///
+    /// # Errors
+    /// Values that are none of the discipline.
+    fn read(qos: &DsrtQos) -> Result<Self::Parameter, BadContext>;
+}
+
+/// Fixed priority: the thread with the highest priority first.
+#[derive(Debug, Clone, Copy)]
+pub enum Fp {}
+
+/// Parameter of [`Fp`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FpParameter {
+    /// CORBA priority.
+    pub priority: Priority,
+}
+
+impl Discipline for Fp {
+    type Parameter = FpParameter;
+
+    const NAME: &'static str = "FP";
+
+    fn urgency(parameter: &FpParameter) -> Urgency {
+        Urgency(parameter.priority.get().into(), 0)
+    }
+
+    /// The priority itself, or the end of the band that is nearer.
+    fn priority(parameter: &FpParameter, band: Band) -> Priority {
+        parameter.priority.clamp(band.low(), band.high())
+    }
+
+    fn corba_priority(parameter: &FpParameter) -> Grant {
+        Some(parameter.priority)
+    }
+
+    fn write(parameter: &FpParameter, qos: &mut DsrtQos) {
+        qos.desired_priority = parameter.priority.get();
+    }
+
+    fn read(qos: &DsrtQos) -> Result<FpParameter, BadContext> {
+        match Priority::new(qos.desired_priority) {
+            Ok(priority) => Ok(FpParameter { priority }),
+            Err(_) => Err(BadContext::Rejected("the desired priority is below 0")),
+        }
+    }
+}
+
+/// Most important first.
+#[derive(Debug, Clone, Copy)]
+pub enum Mif {}
+
+/// Parameter of [`Mif`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MifParameter {
+    /// Importance; larger goes first. By native priorities, 0 to 99 differ.
+    pub importance: i32,
+}
+
+/// Importances that native priorities tell apart.
+const IMPORTANCES: i32 = 100;
+
+impl Discipline for Mif {
+    type Parameter = MifParameter;
+
+    const NAME: &'static str = "MIF";
+
+    fn urgency(parameter: &MifParameter) -> Urgency {
+        Urgency(parameter.importance.into(), 0)
+    }
+
+    /// Maps importances in proportion; those below 0 as 0, above 99 as 99.
+    fn priority(parameter: &MifParameter, band: Band) -> Priority {
+        let importance = parameter.importance.clamp(0, IMPORTANCES - 1);
+        band.at(importance, IMPORTANCES - 1)
+    }
+
+    fn write(parameter: &MifParameter, qos: &mut DsrtQos) {
+        qos.importance = parameter.importance;
+    }
+
+    fn read(qos: &DsrtQos) -> Result<MifParameter, BadContext> {
+        Ok(MifParameter {
+            importance: qos.importance,
+        })
+    }
+}
+
+/// Maximum urgency first: the thread with the highest criticality, and among those the one with the least laxity, the time that
+/// is left until its deadline less its execution time.
+#[derive(Debug, Clone, Copy)]
+pub enum Muf {}
+
+/// Parameter of [`Muf`]. Times are in units of 100 ns; clocks of hosts that a thread visits have to agree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MufParameter {
+    /// Criticality; larger goes first. By native priorities, 0 to 4 differ.
+    pub criticality: i32,
+    /// Deadline since the beginning of 1970 (UTC).
+    pub deadline: u64,
+    /// Execution time until then.
+    pub execution_time: u64,
+}
+
+/// Criticalities that native priorities tell apart: those of the scheduling service.
+const CRITICALITIES: i32 = 5;
+
+/// Laxities that native priorities tell apart, each twice the one before.
+const LAXITIES: i32 = 24;
+
+/// Least laxity that is told apart from none, in units of 100 ns: 100 microseconds.
+const LEAST: i128 = 1_000;
+
+impl MufParameter {
+    /// Returns the parameter of a thread that has to be done so long after now, and computes for `execution`.
+    pub fn within(criticality: i32, limit: Duration, execution: Duration) -> MufParameter {
+        MufParameter {
+            criticality,
+            deadline: now().saturating_add(units(limit)),
+            execution_time: units(execution),
+        }
+    }
+
+    /// Returns the time that it may lose from now on without missing its deadline, in units of 100 ns; negative: it is late.
+    pub fn laxity(&self) -> i128 {
+        self.latest_start() - i128::from(now())
+    }
+
+    fn latest_start(&self) -> i128 {
+        i128::from(self.deadline) - i128::from(self.execution_time)
+    }
+}
+
+impl Discipline for Muf {
+    type Parameter = MufParameter;
+
+    const NAME: &'static str = "MUF";
+
+    /// All laxities shrink alike while threads wait, so the latest start is their order at any time.
+    fn urgency(parameter: &MufParameter) -> Urgency {
+        Urgency(parameter.criticality.into(), -parameter.latest_start())
+    }
+
+    /// A fifth of the band for each criticality, in which the priority rises by one step each time that the laxity halves.
+    fn priority(parameter: &MufParameter, band: Band) -> Priority {
+        let criticality = parameter.criticality.clamp(0, CRITICALITIES - 1);
+        let laxity = (parameter.laxity() / LEAST).clamp(0, (1 << (LAXITIES - 1)) - 1);
+        // 0 for none, then one more for each doubling.
+        let slack = (i128::BITS - laxity.leading_zeros()) as i32;
+        let step = criticality * LAXITIES + (LAXITIES - 1 - slack);
+        band.at(step, CRITICALITIES * LAXITIES - 1)
+    }
+
+    fn write(parameter: &MufParameter, qos: &mut DsrtQos) {
+        qos.criticality = parameter.criticality;
+        qos.deadline = parameter.deadline;
+        qos.execution_time = parameter.execution_time;
+    }
+
+    fn read(qos: &DsrtQos) -> Result<MufParameter, BadContext> {
+        Ok(MufParameter {
+            criticality: qos.criticality,
+            deadline: qos.deadline,
+            execution_time: qos.execution_time,
+        })
+    }
+}
+
+fn units(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos() / 100).unwrap_or(u64::MAX)
+}
+
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    units(since.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn muf(criticality: i32, milliseconds: u64) -> MufParameter {
+        let limit = Duration::from_millis(milliseconds);
+        MufParameter::within(criticality, limit, Duration::ZERO)
+    }
+
+    #[test]
+    fn criticality_goes_before_laxity_by_order_and_by_priority() {
+        let band = Band::default();
+        let (late, early) = (muf(3, 60_000), muf(2, 1));
+        assert!(Muf::urgency(&late) > Muf::urgency(&early));
+        assert!(Muf::priority(&late, band) > Muf::priority(&early, band));
+        let (soon, later) = (muf(2, 10), muf(2, 10_000));
+        assert!(Muf::urgency(&soon) > Muf::urgency(&later));
+        assert!(Muf::priority(&soon, band) > Muf::priority(&later, band));
+    }
+
+    #[test]
+    fn extremes_of_a_peer_stay_within_the_band() {
+        let band = Band::new(Priority::new(10).unwrap(), Priority::new(20).unwrap());
+        for criticality in [i32::MIN, 0, i32::MAX] {
+            for deadline in [0, u64::MAX] {
+                for execution_time in [0, u64::MAX] {
+                    let parameter = MufParameter {
+                        criticality,
+                        deadline,
+                        execution_time,
+                    };
+                    let priority = Muf::priority(&parameter, band).get();
+                    assert!((10..=20).contains(&priority), "{parameter:?}: {priority}");
+                }
+            }
+        }
+        for importance in [i32::MIN, i32::MAX] {
+            let priority = Mif::priority(&MifParameter { importance }, band).get();
+            assert!(priority == 10 || priority == 20);
+        }
+    }
+}

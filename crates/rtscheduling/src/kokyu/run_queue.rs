@@ -1,0 +1,236 @@
+//! A few threads run, the others wait in the order of their urgency.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use oxorb::SystemException;
+
+use super::turn::{self, Told, Turn};
+use super::{Exclusive, Urgency};
+use crate::Id;
+use crate::refusal::{RUN_QUEUE, cancelled_here};
+use crate::slots::Cancelled;
+use crate::sync::{Mutex, MutexGuard, lock};
+
+/// Bounded queue of threads that wait for one of a few processors.
+pub(crate) struct RunQueue {
+    bounds: Exclusive,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// Threads that run: at most as many as processors, and those that go on after they have waited too long.
+    running: Vec<Running>,
+    /// Threads that are away with a call and had several admissions, which they have again when they are back.
+    away: Vec<Running>,
+    waiting: Vec<Waiter>,
+    /// Order of arrival.
+    arrivals: u64,
+}
+
+struct Running {
+    thread: u64,
+    /// Admissions within each other: a thread may serve a request of its own process while it runs.
+    times: usize,
+}
+
+struct Waiter {
+    id: Id,
+    thread: u64,
+    urgency: Urgency,
+    arrival: u64,
+    turn: Arc<Turn>,
+}
+
+impl RunQueue {
+    pub(crate) fn new(bounds: Exclusive) -> RunQueue {
+        let processors = bounds.processors.max(1);
+        RunQueue {
+            bounds: Exclusive {
+                processors,
+                ..bounds
+            },
+            state: Mutex::new(State {
+                running: Vec::with_capacity(processors + 8),
+                away: Vec::new(),
+                waiting: Vec::with_capacity(bounds.waiting.min(1024)),
+                arrivals: 0,
+            }),
+        }
+    }
+
+    pub(crate) fn waiting(&self) -> usize {
+        lock(&self.state).waiting.len()
+    }
+
+    /// Waits until the calling thread is among those that may run. One that runs already goes on.
+    ///
+    /// # Errors
+    /// TRANSIENT: as many wait as may, or it has waited for too long; THREAD_CANCELLED.
+    pub(crate) fn acquire(&self, id: &Id, urgency: Urgency) -> Result<(), SystemException> {
+        let thread = turn::own().number();
+        let mut state = lock(&self.state);
+        if let Some(running) = state.running.iter_mut().find(|it| it.thread == thread) {
+            running.times += 1;
+            return Ok(());
+        }
+        let free = state.running.len() < self.bounds.processors;
+        // Those that wait while a processor is free are on their way to it.
+        if free && state.waiting.is_empty() {
+            state.running.push(Running { thread, times: 1 });
+            return Ok(());
+        }
+        self.wait(state, id, thread, urgency)
+    }
+
+    /// Lets a running thread whose urgency has changed wait where others are more urgent.
+    ///
+    /// # Errors
+    /// Those of [`acquire`](Self::acquire); the thread goes on then as it did.
+    pub(crate) fn change(&self, id: &Id, urgency: Urgency) -> Result<(), SystemException> {
+        let thread = turn::own().number();
+        let mut state = lock(&self.state);
+        let Some(at) = state.running.iter().position(|it| it.thread == thread) else {
+            drop(state);
+            return self.acquire(id, urgency);
+        };
+        let overtaken = state.waiting.iter().any(|waiter| waiter.urgency > urgency);
+        if !overtaken || state.waiting.len() >= self.bounds.waiting {
+            return Ok(());
+        }
+        let times = state.running.swap_remove(at).times;
+        self.admit(&mut state);
+        let waited = self.wait(state, id, thread, urgency);
+        let mut state = lock(&self.state);
+        match state.running.iter_mut().find(|it| it.thread == thread) {
+            Some(running) => running.times = times,
+            // One too many for a while; or else it would be released without having been admitted.
+            None => state.running.push(Running { thread, times }),
+        }
+        waited
+    }
+
+    /// The calling thread needs no processor until it is back from a call, whatever it does besides.
+    pub(crate) fn go(&self) {
+        let thread = turn::own().number();
+        let mut state = lock(&self.state);
+        let Some(at) = state.running.iter().position(|it| it.thread == thread) else {
+            return;
+        };
+        let running = state.running.swap_remove(at);
+        if running.times > 1 {
+            state.away.push(running);
+        }
+        self.admit(&mut state);
+    }
+
+    /// Waits as [`acquire`](Self::acquire) does, in a thread that is back from a call.
+    ///
+    /// # Errors
+    /// As there. The thread goes on then without having been admitted.
+    pub(crate) fn come_back(&self, id: &Id, urgency: Urgency) -> Result<(), SystemException> {
+        self.acquire(id, urgency)?;
+        let thread = turn::own().number();
+        let mut state = lock(&self.state);
+        let last = state.away.iter().rposition(|it| it.thread == thread);
+        if let Some(times) = last.map(|at| state.away.remove(at).times)
+            && let Some(running) = state.running.iter_mut().find(|it| it.thread == thread)
+        {
+            running.times += times - 1;
+        }
+        Ok(())
+    }
+
+    /// The calling thread ends one of its admissions, if it has one.
+    pub(crate) fn release(&self) {
+        let thread = turn::own().number();
+        let mut state = lock(&self.state);
+        if let Some(at) = state.running.iter().position(|it| it.thread == thread) {
+            state.running[at].times -= 1;
+            if state.running[at].times == 0 {
+                state.running.swap_remove(at);
+                self.admit(&mut state);
+            }
+            return;
+        }
+        // It has waited in vain when it came back.
+        if let Some(at) = state.away.iter().rposition(|it| it.thread == thread) {
+            state.away[at].times -= 1;
+            if state.away[at].times <= 1 {
+                state.away.remove(at);
+            }
+        }
+    }
+
+    /// Ends the wait of a distributable thread, if it waits.
+    pub(crate) fn cancel(&self, id: &Id) {
+        let mut state = lock(&self.state);
+        while let Some(at) = state.waiting.iter().position(|waiter| waiter.id == *id) {
+            let waiter = state.waiting.swap_remove(at);
+            waiter.turn.tell(Told::Cancelled);
+        }
+    }
+
+    fn wait(
+        &self,
+        mut state: MutexGuard<'_, State>,
+        id: &Id,
+        thread: u64,
+        urgency: Urgency,
+    ) -> Result<(), SystemException> {
+        if state.waiting.len() >= self.bounds.waiting {
+            return Err(RUN_QUEUE);
+        }
+        let turn = turn::own();
+        turn.reset();
+        state.arrivals += 1;
+        let arrival = state.arrivals;
+        state.waiting.push(Waiter {
+            id: *id,
+            thread,
+            urgency,
+            arrival,
+            turn: Arc::clone(&turn),
+        });
+        self.admit(&mut state);
+        drop(state);
+        let told = turn.wait(Instant::now().checked_add(self.bounds.longest));
+        let told = match told {
+            Some(told) => told,
+            None => {
+                let mut state = lock(&self.state);
+                match state.waiting.iter().position(|it| it.arrival == arrival) {
+                    Some(at) => {
+                        state.waiting.swap_remove(at);
+                        return Err(RUN_QUEUE);
+                    }
+                    // Its turn came just now.
+                    None => turn.told().unwrap_or(Told::Run),
+                }
+            }
+        };
+        match told {
+            Told::Run => Ok(()),
+            Told::Cancelled => Err(cancelled_here(Cancelled)),
+        }
+    }
+
+    /// Lets the most urgent threads run that wait while a processor is free; of equals the one that came first.
+    fn admit(&self, state: &mut State) {
+        while state.running.len() < self.bounds.processors {
+            let most = state.waiting.iter().enumerate().max_by(|(_, a), (_, b)| {
+                let earlier = b.arrival.cmp(&a.arrival);
+                a.urgency.cmp(&b.urgency).then(earlier)
+            });
+            let Some((at, _)) = most else {
+                return;
+            };
+            let waiter = state.waiting.swap_remove(at);
+            state.running.push(Running {
+                thread: waiter.thread,
+                times: 1,
+            });
+            waiter.turn.tell(Told::Run);
+        }
+    }
+}

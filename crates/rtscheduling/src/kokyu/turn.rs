@@ -1,0 +1,83 @@
+//! Place at which a native thread waits for its turn, kept for as long as the thread lives.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::sync::{Condvar, Mutex, lock};
+
+/// Message to a waiting thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Told {
+    Run,
+    Cancelled,
+}
+
+/// Place at which one thread waits.
+pub(super) struct Turn {
+    /// Number of the thread, which no other has.
+    number: u64,
+    told: Mutex<Option<Told>>,
+    changed: Condvar,
+}
+
+crate::sync::thread_local! {
+    static OWN: RefCell<Option<Arc<Turn>>> = const { RefCell::new(None) };
+}
+
+/// Returns the place of the calling thread. Allocates the first time.
+pub(super) fn own() -> Arc<Turn> {
+    static NUMBERS: AtomicU64 = AtomicU64::new(0);
+    OWN.with(|own| {
+        let turn = &mut *own.borrow_mut();
+        let turn = turn.get_or_insert_with(|| {
+            Arc::new(Turn {
+                number: NUMBERS.fetch_add(1, Ordering::Relaxed),
+                told: Mutex::new(None),
+                changed: Condvar::new(),
+            })
+        });
+        Arc::clone(turn)
+    })
+}
+
+impl Turn {
+    /// Returns the number of the thread.
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Forgets what it was told.
+    pub(super) fn reset(&self) {
+        *lock(&self.told) = None;
+    }
+
+    /// Tells the thread to go on.
+    pub(super) fn tell(&self, what: Told) {
+        *lock(&self.told) = Some(what);
+        self.changed.notify_one();
+    }
+
+    /// Returns what it was told.
+    pub(super) fn told(&self) -> Option<Told> {
+        *lock(&self.told)
+    }
+
+    /// Waits until it is told something, at most until then.
+    pub(super) fn wait(&self, until: Option<Instant>) -> Option<Told> {
+        let mut told = lock(&self.told);
+        while told.is_none() {
+            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            if left.is_some_and(|left| left.is_zero()) {
+                return None;
+            }
+            let left = left.unwrap_or(Duration::from_secs(86_400));
+            told = match self.changed.wait_timeout(told, left) {
+                Ok((told, _)) => told,
+                Err(poisoned) => poisoned.into_inner().0,
+            };
+        }
+        *told
+    }
+}

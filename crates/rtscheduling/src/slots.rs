@@ -1,0 +1,288 @@
+//! Places of distributable threads: each native thread keeps account of its own, under a lock that
+//! is taken besides only by whoever looks for a thread.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::Id;
+use crate::sync::{Condvar, Mutex, lock};
+
+/// Ids of cancelled threads that are remembered because their request may be on its way.
+const REMEMBERED: usize = 64;
+
+/// Time for which they are remembered.
+const EARLY: Duration = Duration::from_secs(60);
+
+/// The threads of a process that are, or have been, distributable ones. `W`: where one may have gone.
+pub(crate) struct Registry<W> {
+    slots: Mutex<Vec<Arc<Slot<W>>>>,
+    /// Ids that were cancelled before they came, the oldest first.
+    early: Mutex<VecDeque<(Id, Instant)>>,
+    /// Length of `early`, so that requests need not take its lock.
+    earlies: AtomicUsize,
+}
+
+/// Distributable threads of one native thread, the outermost first.
+pub(crate) struct Slot<W> {
+    entries: Mutex<Vec<Entry<W>>>,
+    changed: Condvar,
+}
+
+struct Entry<W> {
+    id: Id,
+    cancelled: bool,
+    /// Destination of the call that is under way.
+    away: Option<W>,
+}
+
+/// The thread was cancelled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Cancelled;
+
+/// Outcome of a search for a thread to cancel.
+#[derive(Debug)]
+pub(crate) struct Found<W> {
+    /// Number of native threads that it is in.
+    pub(crate) here: usize,
+    /// Calls to follow that it has made, each once.
+    pub(crate) away: Vec<W>,
+}
+
+impl<W> Default for Registry<W> {
+    fn default() -> Self {
+        Registry {
+            slots: Mutex::new(Vec::new()),
+            early: Mutex::new(VecDeque::new()),
+            earlies: AtomicUsize::new(0),
+        }
+    }
+}
+
+impl<W> Registry<W> {
+    /// Adds a native thread. Takes the lock of all; once for each thread.
+    pub(crate) fn attach(&self) -> Arc<Slot<W>> {
+        let slot = Arc::new(Slot {
+            entries: Mutex::new(Vec::new()),
+            changed: Condvar::new(),
+        });
+        lock(&self.slots).push(Arc::clone(&slot));
+        slot
+    }
+
+    /// Removes a native thread.
+    pub(crate) fn detach(&self, slot: &Arc<Slot<W>>) {
+        lock(&self.slots).retain(|known| !Arc::ptr_eq(known, slot));
+    }
+
+    /// Returns whether a distributable thread is in this process, and was cancelled.
+    pub(crate) fn find(&self, id: &Id) -> Option<Result<(), Cancelled>> {
+        let slots = lock(&self.slots);
+        slots.iter().find_map(|slot| slot.find(id))
+    }
+
+    /// Marks a distributable thread as cancelled wherever it is in this process. What was marked before is not counted.
+    pub(crate) fn cancel(&self, id: &Id) -> Found<W>
+    where
+        W: Clone,
+    {
+        let mut found = Found {
+            here: 0,
+            away: Vec::new(),
+        };
+        for slot in &*lock(&self.slots) {
+            slot.cancel(id, &mut found);
+        }
+        found
+    }
+
+    /// Marks a thread as cancelled that is here or is on its way here: one that is not found is remembered, and its request
+    /// refused when it comes.
+    pub(crate) fn cancel_even_early(&self, id: &Id) -> Found<W>
+    where
+        W: Clone,
+    {
+        let found = self.cancel(id);
+        if found.here > 0 {
+            return found;
+        }
+        self.cancel_early(id);
+        // It may have come in between.
+        self.cancel(id)
+    }
+
+    /// Remembers for a minute that a thread was cancelled that has not come yet. The oldest is forgotten where there are too
+    /// many.
+    fn cancel_early(&self, id: &Id) {
+        let mut early = lock(&self.early);
+        early.retain(|(known, _)| known != id);
+        if early.len() == REMEMBERED {
+            early.pop_front();
+        }
+        early.push_back((*id, Instant::now()));
+        self.earlies.store(early.len(), Ordering::Release);
+    }
+
+    /// Reports whether a thread was cancelled before it came. A look at a counter where there are none.
+    #[inline]
+    pub(crate) fn was_cancelled_early(&self, id: &Id) -> bool {
+        self.earlies.load(Ordering::Acquire) > 0 && self.is_early(id)
+    }
+
+    #[cold]
+    fn is_early(&self, id: &Id) -> bool {
+        let mut early = lock(&self.early);
+        early.retain(|(_, since)| since.elapsed() < EARLY);
+        self.earlies.store(early.len(), Ordering::Release);
+        early.iter().any(|(known, _)| known == id)
+    }
+}
+
+impl<W> Slot<W> {
+    /// A distributable thread begins here, or comes here.
+    pub(crate) fn enter(&self, id: Id) {
+        lock(&self.entries).push(Entry {
+            id,
+            cancelled: false,
+            away: None,
+        });
+    }
+
+    /// The innermost thread ends, or leaves.
+    pub(crate) fn leave(&self) -> Result<(), Cancelled> {
+        let left = lock(&self.entries).pop();
+        self.changed.notify_all();
+        match left {
+            Some(entry) if entry.cancelled => Err(Cancelled),
+            _ => Ok(()),
+        }
+    }
+
+    /// The innermost thread goes elsewhere, unless it was cancelled: whoever cancels it from here on follows it.
+    pub(crate) fn go(&self, to: W) -> Result<(), Cancelled> {
+        self.innermost(|entry| match entry.cancelled {
+            true => Err(Cancelled),
+            false => {
+                entry.away = Some(to);
+                Ok(())
+            }
+        })
+    }
+
+    /// The innermost thread is back.
+    pub(crate) fn come_back(&self) -> Result<(), Cancelled> {
+        let (gone, cancelled) = {
+            let mut entries = lock(&self.entries);
+            match entries.last_mut() {
+                Some(entry) => (entry.away.take(), entry.cancelled),
+                None => (None, false),
+            }
+        };
+        drop(gone);
+        match cancelled {
+            true => Err(Cancelled),
+            false => Ok(()),
+        }
+    }
+
+    /// Returns whether the innermost thread was cancelled.
+    pub(crate) fn check(&self) -> Result<(), Cancelled> {
+        self.innermost(|entry| match entry.cancelled {
+            true => Err(Cancelled),
+            false => Ok(()),
+        })
+    }
+
+    /// Marks the innermost thread: it was cancelled where it has been.
+    pub(crate) fn mark(&self) {
+        let _ = self.innermost(|entry| {
+            entry.cancelled = true;
+            Ok(())
+        });
+    }
+
+    /// Waits until the innermost thread is cancelled, at most so long.
+    pub(crate) fn sleep(&self, duration: Duration) -> Result<(), Cancelled> {
+        let until = Instant::now().checked_add(duration);
+        self.wait_while(until, |entries| {
+            entries.last().is_some_and(|entry| !entry.cancelled)
+        });
+        self.check()
+    }
+
+    /// Waits until no thread with this id is here, at most until then. Returns whether that is so.
+    pub(crate) fn wait_gone(&self, id: &Id, until: Instant) -> bool {
+        self.wait_while(Some(until), |entries| {
+            entries.iter().any(|entry| entry.id == *id)
+        })
+    }
+
+    fn wait_while(&self, until: Option<Instant>, waits: impl Fn(&[Entry<W>]) -> bool) -> bool {
+        let mut entries = lock(&self.entries);
+        while waits(&entries) {
+            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            if left.is_some_and(|left| left.is_zero()) {
+                return false;
+            }
+            // A day at a time, as no clock can hold some durations.
+            let left = left.unwrap_or(Duration::from_secs(86_400));
+            let waited = self.changed.wait_timeout(entries, left);
+            entries = match waited {
+                Ok((entries, _)) => entries,
+                Err(poisoned) => poisoned.into_inner().0,
+            };
+        }
+        true
+    }
+
+    fn innermost(
+        &self,
+        look: impl FnOnce(&mut Entry<W>) -> Result<(), Cancelled>,
+    ) -> Result<(), Cancelled> {
+        lock(&self.entries).last_mut().map_or(Ok(()), look)
+    }
+
+    fn find(&self, id: &Id) -> Option<Result<(), Cancelled>> {
+        let entries = lock(&self.entries);
+        let entry = entries.iter().find(|entry| entry.id == *id)?;
+        Some(match entry.cancelled {
+            true => Err(Cancelled),
+            false => Ok(()),
+        })
+    }
+
+    fn cancel(&self, id: &Id, found: &mut Found<W>)
+    where
+        W: Clone,
+    {
+        let mut entries = lock(&self.entries);
+        for entry in entries.iter_mut().filter(|entry| entry.id == *id) {
+            found.here += 1;
+            if !entry.cancelled {
+                entry.cancelled = true;
+                found.away.extend(entry.away.clone());
+            }
+        }
+        drop(entries);
+        self.changed.notify_all();
+    }
+}
+
+#[cfg(all(test, not(feature = "model")))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_early_cancels_the_last_are_remembered() {
+        let registry = Registry::<()>::default();
+        let ids: Vec<Id> = (0..REMEMBERED + 1).map(|_| Id::new()).collect();
+        assert!(!registry.was_cancelled_early(&ids[0]));
+        for id in &ids {
+            registry.cancel_early(id);
+            registry.cancel_early(id);
+        }
+        assert!(!registry.was_cancelled_early(&ids[0]));
+        assert!(ids[1..].iter().all(|id| registry.was_cancelled_early(id)));
+    }
+}

@@ -1,0 +1,238 @@
+//! Scheduling segments and requests that a native thread is in, the outermost first.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::mem;
+use std::ops::Deref;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use oxorb::{Raised, Ref, SystemException};
+
+use crate::slots::{Registry, Slot};
+use crate::{Grant, Id, Segment};
+
+/// Most segments and requests within each other in one thread.
+pub(crate) const MAX_DEPTH: usize = 64;
+
+/// The ORB below the facade.
+pub(crate) type Core = <oxorb::Orb as Deref>::Target;
+
+thread_local! {
+    /// Stack of this thread under each scheduling, by the number of the scheduling.
+    static STACKS: RefCell<Vec<(u64, Rc<dyn Any>)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Kind of a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Outermost segment of a distributable thread.
+    Thread,
+    /// Segment within another frame of its thread.
+    Nested,
+    /// Request that a distributable thread has come with.
+    Request,
+    /// Request without one, within a distributable thread.
+    Other,
+}
+
+/// Segment or request.
+pub(crate) struct Frame<P> {
+    pub(crate) kind: Kind,
+    /// Differs among all frames of the thread.
+    pub(crate) serial: u64,
+    pub(crate) id: Id,
+    pub(crate) name: String,
+    pub(crate) parameter: Option<P>,
+    pub(crate) implicit: Option<P>,
+    grant: Grant,
+    raised: Option<Raised>,
+}
+
+/// Frames of one native thread under one scheduling. Not borrowed while a scheduler is called.
+pub(crate) struct Stack<P> {
+    pub(crate) slot: Arc<Slot<Ref>>,
+    registry: Arc<Registry<Ref>>,
+    frames: RefCell<Frames<P>>,
+}
+
+struct Frames<P> {
+    /// The first `depth` are in use; the others are kept for their memory.
+    all: Vec<Frame<P>>,
+    depth: usize,
+    serials: u64,
+}
+
+/// Returns the stack of this thread under a scheduling, if it has one.
+pub(crate) fn known<P: 'static>(number: u64) -> Option<Rc<Stack<P>>> {
+    let found = STACKS.try_with(|stacks| {
+        let stacks = stacks.borrow();
+        let (_, stack) = stacks.iter().find(|(known, _)| *known == number)?;
+        Rc::clone(stack).downcast().ok()
+    });
+    found.ok().flatten()
+}
+
+/// Returns the stack of this thread under a scheduling. Allocates the first time.
+pub(crate) fn own<P: 'static>(number: u64, registry: &Arc<Registry<Ref>>) -> Rc<Stack<P>> {
+    known(number).unwrap_or_else(|| adopt(number, registry, registry.attach()))
+}
+
+/// Gives this thread a stack whose slot is known already.
+#[cold]
+pub(crate) fn adopt<P: 'static>(
+    number: u64,
+    registry: &Arc<Registry<Ref>>,
+    slot: Arc<Slot<Ref>>,
+) -> Rc<Stack<P>> {
+    let stack = Rc::new(Stack::<P> {
+        slot,
+        registry: Arc::clone(registry),
+        frames: RefCell::new(Frames {
+            all: Vec::with_capacity(4),
+            depth: 0,
+            serials: 0,
+        }),
+    });
+    let erased: Rc<dyn Any> = Rc::clone(&stack) as Rc<dyn Any>;
+    STACKS.with_borrow_mut(|stacks| stacks.push((number, erased)));
+    stack
+}
+
+impl<P> Drop for Stack<P> {
+    fn drop(&mut self) {
+        self.registry.detach(&self.slot);
+    }
+}
+
+impl<P: Copy> Stack<P> {
+    /// Number of segments and requests that the thread is in.
+    pub(crate) fn depth(&self) -> usize {
+        self.frames.borrow().depth
+    }
+
+    /// Puts a frame on top, and returns its serial number; `None`: there are too many.
+    pub(crate) fn push(
+        &self,
+        kind: Kind,
+        id: Id,
+        name: &str,
+        parameter: Option<P>,
+        implicit: Option<P>,
+    ) -> Option<u64> {
+        let frames = &mut *self.frames.borrow_mut();
+        if frames.depth == MAX_DEPTH {
+            return None;
+        }
+        frames.serials += 1;
+        let serial = frames.serials;
+        match frames.all.get_mut(frames.depth) {
+            Some(frame) => {
+                frame.kind = kind;
+                frame.serial = serial;
+                frame.id = id;
+                frame.name.clear();
+                frame.name.push_str(name);
+                frame.parameter = parameter;
+                frame.implicit = implicit;
+                frame.grant = None;
+            }
+            None => frames.all.push(Frame {
+                kind,
+                serial,
+                id,
+                name: name.to_owned(),
+                parameter,
+                implicit,
+                grant: None,
+                raised: None,
+            }),
+        }
+        frames.depth += 1;
+        Some(serial)
+    }
+
+    /// Takes the frame on top away, and its priority.
+    pub(crate) fn pop(&self) {
+        let raised = {
+            let frames = &mut *self.frames.borrow_mut();
+            frames.depth = frames.depth.saturating_sub(1);
+            let depth = frames.depth;
+            frames
+                .all
+                .get_mut(depth)
+                .and_then(|frame| frame.raised.take())
+        };
+        drop(raised);
+    }
+
+    /// Calls `look` with the frame on top, if there is one. `look` must not use the stack.
+    pub(crate) fn top<R>(&self, look: impl FnOnce(&mut Frame<P>) -> R) -> Option<R> {
+        self.at(0, look)
+    }
+
+    /// Calls `look` with the frame that is so many below the top. `look` must not use the stack.
+    pub(crate) fn at<R>(&self, below: usize, look: impl FnOnce(&mut Frame<P>) -> R) -> Option<R> {
+        let frames = &mut *self.frames.borrow_mut();
+        let index = frames.depth.checked_sub(below + 1)?;
+        frames.all.get_mut(index).map(look)
+    }
+
+    /// Calls `act` with the frame on top as a scheduler sees it; `None`: it belongs to no distributable thread.
+    pub(crate) fn segment<R>(&self, act: impl FnOnce(&Segment<'_, P>) -> R) -> Option<R> {
+        self.segment_at(0, act)
+    }
+
+    /// Calls `act` with the frame that is so many below the top as a scheduler sees it.
+    pub(crate) fn segment_at<R>(
+        &self,
+        below: usize,
+        act: impl FnOnce(&Segment<'_, P>) -> R,
+    ) -> Option<R> {
+        let (id, name, parameter, implicit) = self.at(below, |frame| {
+            let parameter = frame.parameter?;
+            Some((
+                frame.id,
+                mem::take(&mut frame.name),
+                parameter,
+                frame.implicit,
+            ))
+        })??;
+        let done = act(&Segment {
+            id: &id,
+            name: &name,
+            parameter: &parameter,
+            implicit: implicit.as_ref(),
+        });
+        self.at(below, |frame| frame.name = name);
+        Some(done)
+    }
+
+    /// Gives the thread the priority that a scheduler has granted, until the frame on top goes.
+    ///
+    /// # Errors
+    /// DATA_CONVERSION: it has no native one.
+    pub(crate) fn grant(&self, orb: &Core, grant: Grant) -> Result<(), SystemException> {
+        let Some(priority) = grant else {
+            return Ok(());
+        };
+        let change = |frame: &mut Frame<P>| {
+            if frame.grant == grant {
+                return None;
+            }
+            frame.grant = None;
+            Some(frame.raised.take())
+        };
+        let Some(Some(before)) = self.top(change) else {
+            return Ok(());
+        };
+        // First as it was before, so that this is what it will be after.
+        drop(before);
+        let raised = orb.raise_thread(priority)?;
+        self.top(|frame| {
+            frame.grant = grant;
+            frame.raised = Some(raised);
+        });
+        Ok(())
+    }
+}

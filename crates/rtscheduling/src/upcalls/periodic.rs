@@ -1,0 +1,192 @@
+//! Declaration of an upcall.
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use oxorb::Priority;
+use oxorb::sched::Error as ScheduleError;
+
+use super::{Criticality, Importance};
+
+/// Longest period, deadline or offset.
+const LONGEST: Duration = Duration::from_secs(24 * 3600);
+
+/// Timing of an upcall.
+#[derive(Debug, Clone)]
+pub struct Periodic {
+    /// Name of the operation in the schedule: by custom its scoped name. Differs among the upcalls of an ORB.
+    pub name: String,
+    /// Time between releases, from 1 microsecond to a day.
+    pub period: Duration,
+    /// Time from a release until the call must have ended, at least 1 microsecond; `None`: the period.
+    pub deadline: Option<Duration>,
+    /// Time from the registration to the first release.
+    pub offset: Duration,
+    /// Longest execution, for the analysis; not enforced.
+    pub worst_case: Duration,
+    /// Cost of being late, for the analysis.
+    pub criticality: Criticality,
+    /// Decides between equals, for the analysis.
+    pub importance: Importance,
+    /// Policy for calls that have not ended when the next one is released.
+    pub overrun: Overrun,
+}
+
+impl Periodic {
+    /// Returns the timing of an upcall with a deadline at the end of its period, and releases skipped where it overruns.
+    pub fn new(name: impl Into<String>, period: Duration) -> Periodic {
+        Periodic {
+            name: name.into(),
+            period,
+            deadline: None,
+            offset: Duration::ZERO,
+            worst_case: Duration::ZERO,
+            criticality: Criticality::default(),
+            importance: Importance::default(),
+            overrun: Overrun::Skip,
+        }
+    }
+
+    pub(super) fn check(&self) -> Result<(), UpcallError> {
+        let least = Duration::from_micros(1);
+        let deadline = self.deadline.unwrap_or(self.period);
+        for (what, time, least) in [
+            ("period", self.period, least),
+            ("deadline", deadline, least),
+            ("offset", self.offset, Duration::ZERO),
+        ] {
+            if time < least || time > LONGEST {
+                return Err(UpcallError::Time {
+                    name: self.name.clone(),
+                    what,
+                    time,
+                    least,
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Policy for a call that has not ended when the next one is released.
+#[derive(Clone)]
+pub enum Overrun {
+    /// Releases that have passed meanwhile are dropped: the next call is made at the next release.
+    Skip,
+    /// Calls are made one after another until they have caught up. Of more than this number that are behind, the oldest are
+    /// dropped.
+    CatchUp(u32),
+    /// Skips like `Skip`, and makes calls at this priority, a lower one, until one has ended before
+    /// the next release.
+    Demote(Priority),
+    /// Skips like `Skip`, and calls the function in the thread of the upcalls, which it is to leave
+    /// soon.
+    Callback(Arc<dyn Fn(&Missed<'_>) + Send + Sync>),
+}
+
+impl fmt::Debug for Overrun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Overrun::Skip => f.write_str("Skip"),
+            Overrun::CatchUp(most) => f.debug_tuple("CatchUp").field(most).finish(),
+            Overrun::Demote(to) => f.debug_tuple("Demote").field(to).finish(),
+            Overrun::Callback(_) => f.write_str("Callback"),
+        }
+    }
+}
+
+/// Call that has not ended when the next one was released.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Missed<'m> {
+    /// Name of the upcall.
+    pub name: &'m str,
+    /// Time from its release to its end.
+    pub response: Duration,
+    /// Number of releases that have passed meanwhile.
+    pub releases: u64,
+}
+
+/// Upcall that cannot be registered.
+#[non_exhaustive]
+pub enum UpcallError {
+    /// A time is out of range.
+    Time {
+        /// Name of the upcall.
+        name: String,
+        /// Name of the time.
+        what: &'static str,
+        /// Value of the time.
+        time: Duration,
+        /// Least value that it may have.
+        least: Duration,
+    },
+    /// The number of upcalls is the largest allowed: this one.
+    TooMany(usize),
+    /// An upcall of this name exists.
+    DuplicateName(String),
+    /// The system gives no thread.
+    Thread(io::Error),
+    /// The schedule has no priority for the operation.
+    Schedule(ScheduleError),
+    /// The ORB's mapping has no CORBA priority for this native one.
+    NoPriority(i32),
+    /// The ORB has ended.
+    Ended,
+}
+
+impl From<ScheduleError> for UpcallError {
+    fn from(error: ScheduleError) -> Self {
+        UpcallError::Schedule(error)
+    }
+}
+
+impl fmt::Display for UpcallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            UpcallError::Time {
+                name,
+                what,
+                time,
+                least,
+            } => write!(
+                f,
+                "the {what} of upcall {name:?} is {time:?}, and may be {least:?} to {LONGEST:?}"
+            ),
+            UpcallError::TooMany(most) => {
+                write!(f, "the ORB has {most} upcalls, as many as it may have")
+            }
+            UpcallError::DuplicateName(name) => write!(f, "there is an upcall named {name:?}"),
+            UpcallError::Thread(error) => {
+                write!(
+                    f,
+                    "no thread for upcalls of this priority can be started: {error}"
+                )
+            }
+            UpcallError::Schedule(error) => error.fmt(f),
+            UpcallError::NoPriority(native) => write!(
+                f,
+                "no CORBA priority stands for native priority {native}, which the schedule gives to the upcall \
+                 (-ORBPriorityMapping)"
+            ),
+            UpcallError::Ended => f.write_str("the ORB has ended"),
+        }
+    }
+}
+
+impl fmt::Debug for UpcallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for UpcallError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            UpcallError::Thread(error) => Some(error),
+            UpcallError::Schedule(error) => Some(error),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,528 @@
+//! Admission to a server that runs: who is there, who may join them, and what is left for the others.
+//!
+//! Whoever is admitted has a bound: the analysis ran over all that were admitted before, and it meets its deadline and takes
+//! none of theirs away. Who comes too late is refused, or has an equal share of what is left with the others that came too late
+//! (paper 0, 2.2: a video server prefers the first, a stock quote service the second).
+
+use std::cmp::Reverse;
+use std::fmt;
+
+use crate::analysis::{Outcome, Verdict, analyse_one};
+use crate::task::{Task, TaskSet, Utilization, WHOLE};
+use crate::time::{LONGEST, Nanos, Show};
+
+/// Treatment of late comers, for whom a deadline cannot be guaranteed any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LateComers {
+    /// Refuses them, so that the others have all that they were promised (a video server).
+    #[default]
+    Refuse,
+    /// Gives them equal shares of what is left (a stock quote service). A guarantee that is given
+    /// later takes its part of that, all of it if need be: see [`Controller::guarantee_at_most`].
+    Share,
+}
+
+/// Order by which requests go first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Urgency {
+    /// The shorter deadline (deadline monotonic).
+    #[default]
+    Deadline,
+    /// The higher priority.
+    Priority,
+}
+
+/// Request to be admitted: an operation, or a client with all that it calls.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wanted {
+    /// Name; no two that are admitted have the same.
+    pub name: String,
+    /// Longest processor time of one request; more than 0.
+    pub worst_case: Nanos,
+    /// Shortest time between two requests; more than 0.
+    pub period: Nanos,
+    /// Longest time from a request to its answer; more than 0.
+    pub deadline: Nanos,
+    /// Priority at which it runs, where [`Urgency::Priority`] decides.
+    pub priority: i16,
+    /// Whether an equal share with the others is wanted, rather than a deadline.
+    pub shares: bool,
+}
+
+/// Answer to somebody who wants to be admitted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// Every request is answered within so much time, which is within its deadline.
+    Guaranteed {
+        /// Longest response.
+        response: Nanos,
+    },
+    /// The share holds as of now; others that come or go change it.
+    BestEffort {
+        /// Share of what is left.
+        share: Share,
+        /// Why no deadline can be guaranteed; `None`: it wanted none.
+        late: Option<Late>,
+    },
+    /// The request is not admitted.
+    Refused(Late),
+}
+
+/// An equal share of what is left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Share {
+    /// Processor time in each period.
+    pub time: Nanos,
+    /// Period of the controller.
+    pub period: Nanos,
+}
+
+/// Why somebody has no guarantee.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Late {
+    /// Name of the member that would miss a deadline: the one that asks, or one that is there.
+    pub who: String,
+    /// Time by which it would be late; `None`: there is no bound.
+    pub short: Option<Nanos>,
+    /// Explanation of the wait, a sentence.
+    pub because: String,
+}
+
+/// Mistake in a request to be admitted.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Unacceptable {
+    /// The name is that of a member.
+    Duplicate(String),
+    /// A time is 0 or too long.
+    Time {
+        /// Name in the request.
+        name: String,
+        /// Name of the time.
+        what: &'static str,
+    },
+    /// The number of members is the largest allowed.
+    TooMany(usize),
+}
+
+/// Member of a controller.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Member {
+    /// Request by which it was admitted.
+    pub wanted: Wanted,
+    /// Guarantee or share.
+    pub has: Has,
+}
+
+/// Guarantee or share of a member.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Has {
+    /// A bound, with all that are there now.
+    Guarantee {
+        /// Longest response.
+        response: Nanos,
+    },
+    /// A share, as of now.
+    Share(Share),
+}
+
+/// Controller of the members that are admitted to a processor, in memory.
+///
+/// Guarantees hold for requests that run at priorities in the order of [`Urgency`], each by a thread that is free when it comes
+/// (a lane for each priority); among equals each is taken to go before the other. Those with a share are to run below them.
+///
+/// ```
+/// use oxorb_sched::admission::{Answer, Controller, LateComers, Wanted};
+/// use oxorb_sched::time::MILLISECOND;
+///
+/// let video = |name: &str| Wanted {
+///     name: name.into(),
+///     worst_case: 12 * MILLISECOND,
+///     period: 40 * MILLISECOND,
+///     deadline: 40 * MILLISECOND,
+///     priority: 0,
+///     shares: false,
+/// };
+/// let mut controller = Controller::new(LateComers::Refuse);
+/// for name in ["one", "two", "three"] {
+///     assert!(matches!(controller.admit(video(name))?, Answer::Guaranteed { .. }));
+/// }
+/// let Answer::Refused(late) = controller.admit(video("four"))? else { panic!() };
+/// assert_eq!((late.who.as_str(), late.short), ("four", None), "what it waits for never ends");
+/// assert!(controller.release("two"));
+/// assert!(matches!(controller.admit(video("four"))?, Answer::Guaranteed { .. }));
+/// # Ok::<(), oxorb_sched::admission::Unacceptable>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Controller {
+    late_comers: LateComers,
+    urgency: Urgency,
+    /// Most of the processor that guarantees may take.
+    guaranteed: Utilization,
+    /// Period of shares.
+    period: Nanos,
+    /// Members with a guarantee, the most urgent first. Equals have the same level.
+    set: TaskSet,
+    /// Members with a guarantee, in that order.
+    members: Vec<(Wanted, Nanos)>,
+    /// Members with a share.
+    sharers: Vec<Wanted>,
+}
+
+/// Most that are admitted at a time.
+const MOST: usize = 16_384;
+
+/// Order of a task that is looked at: behind its equals.
+const LAST: u32 = u32::MAX;
+
+impl Controller {
+    /// Returns a controller without members. Guarantees may take the whole processor; shares are of
+    /// 100 ms.
+    pub fn new(late_comers: LateComers) -> Controller {
+        Controller {
+            late_comers,
+            urgency: Urgency::default(),
+            guaranteed: WHOLE,
+            period: 100 * crate::time::MILLISECOND,
+            set: TaskSet::fixed_priority([]),
+            members: Vec::new(),
+            sharers: Vec::new(),
+        }
+    }
+
+    /// Sets what decides who goes first, before anybody is admitted.
+    #[must_use]
+    pub fn urgency(self, urgency: Urgency) -> Controller {
+        debug_assert!(self.members.is_empty());
+        Controller { urgency, ..self }
+    }
+
+    /// Keeps part of the processor for those that share: guarantees take `most` at most.
+    #[must_use]
+    pub fn guarantee_at_most(self, most: Utilization) -> Controller {
+        let guaranteed = most.min(WHOLE);
+        Controller { guaranteed, ..self }
+    }
+
+    /// Sets the period of shares; from 1 us to an hour.
+    #[must_use]
+    pub fn period(self, period: Nanos) -> Controller {
+        let period = period.clamp(crate::time::MICROSECOND, 3600 * crate::time::SECOND);
+        Controller { period, ..self }
+    }
+
+    /// Returns what becomes of late comers.
+    pub fn late_comers(&self) -> LateComers {
+        self.late_comers
+    }
+
+    /// Admits somebody, or says why not. Analyses those that are no more urgent, in O(n^2) at worst.
+    ///
+    /// # Errors
+    /// [`Unacceptable`]; nobody is admitted.
+    pub fn admit(&mut self, wanted: Wanted) -> Result<Answer, Unacceptable> {
+        self.check(&wanted)?;
+        if wanted.shares {
+            return Ok(self.share(wanted, None));
+        }
+        match self.guarantee(wanted.clone()) {
+            Ok(response) => Ok(Answer::Guaranteed { response }),
+            Err(late) => Ok(self.turn_away(wanted, late)),
+        }
+    }
+
+    /// Admits all of a schedule with their guarantees, or none of them: with [`LateComers::Share`] all of them to shares.
+    ///
+    /// # Errors
+    /// [`Unacceptable`] for the first that is; nobody is admitted.
+    pub fn admit_all(&mut self, all: Vec<Wanted>) -> Result<Vec<Answer>, Unacceptable> {
+        let before = self.clone();
+        let mut answers = Vec::with_capacity(all.len());
+        for wanted in &all {
+            let answer = self.check(wanted).map(|()| match wanted.shares {
+                true => Ok(self.share(wanted.clone(), None)),
+                false => self
+                    .guarantee(wanted.clone())
+                    .map(|response| Answer::Guaranteed { response }),
+            });
+            match answer {
+                Ok(Ok(answer)) => answers.push(answer),
+                Ok(Err(late)) => {
+                    *self = before;
+                    for wanted in &all {
+                        self.check(wanted)?;
+                    }
+                    let turn_away = |wanted| self.turn_away(wanted, late.clone());
+                    let _: Vec<Answer> = all.iter().cloned().map(turn_away).collect();
+                    return Ok(all
+                        .iter()
+                        .map(|wanted| self.answer(wanted, &late))
+                        .collect());
+                }
+                Err(error) => {
+                    *self = before;
+                    return Err(error);
+                }
+            }
+        }
+        // Those that came later may have made earlier responses longer.
+        let responses = |name: &str| {
+            let members = self.members.iter();
+            let mut named = members.filter(|(wanted, _)| wanted.name == name);
+            named.next().map(|(_, response)| *response)
+        };
+        for (answer, wanted) in answers.iter_mut().zip(&all) {
+            if let (Answer::Guaranteed { response }, Some(now)) = (answer, responses(&wanted.name))
+            {
+                *response = now;
+            }
+        }
+        Ok(answers)
+    }
+
+    /// Lets somebody go; false: nobody of this name is admitted. The others keep what they have, with more left for shares.
+    pub fn release(&mut self, name: &str) -> bool {
+        let sharers = self.sharers.len();
+        self.sharers.retain(|wanted| wanted.name != name);
+        if self.sharers.len() < sharers {
+            return true;
+        }
+        let Some(at) = self.members.iter().position(|(it, _)| it.name == name) else {
+            return false;
+        };
+        self.members.remove(at);
+        let level = self.set.tasks.remove(at).level;
+        self.number();
+        // Whoever is no more urgent has to wait for less.
+        for place in 0..self.set.tasks.len() {
+            if self.set.tasks[place].level >= level
+                && let Some(response) = self.judge(place).response
+            {
+                self.members[place].1 = response;
+            }
+        }
+        true
+    }
+
+    /// Returns all that are admitted: those with guarantees, the most urgent first, and then those with shares.
+    pub fn members(&self) -> Vec<Member> {
+        let guaranteed = self.members.iter().map(|(wanted, response)| Member {
+            wanted: wanted.clone(),
+            has: Has::Guarantee {
+                response: *response,
+            },
+        });
+        let share = Has::Share(self.share_of_each(self.sharers.len()));
+        let sharing = self.sharers.iter().map(|wanted| Member {
+            wanted: wanted.clone(),
+            has: share,
+        });
+        guaranteed.chain(sharing).collect()
+    }
+
+    /// Returns what guarantees take of the processor.
+    pub fn utilization(&self) -> Utilization {
+        Utilization::of(&self.set.tasks)
+    }
+
+    /// Returns those with guarantees as a set to be analysed or simulated, the most urgent first.
+    pub fn tasks(&self) -> &TaskSet {
+        &self.set
+    }
+
+    fn check(&self, wanted: &Wanted) -> Result<(), Unacceptable> {
+        let named = |other: &Wanted| other.name == wanted.name;
+        if self.sharers.iter().any(named) || self.members.iter().any(|(it, _)| named(it)) {
+            return Err(Unacceptable::Duplicate(wanted.name.clone()));
+        }
+        let times = [
+            ("worst-case time", wanted.worst_case),
+            ("period", wanted.period),
+            ("deadline", wanted.deadline),
+        ];
+        if !wanted.shares
+            && let Some((what, _)) = times
+                .into_iter()
+                .find(|(_, time)| !(1..=LONGEST).contains(time))
+        {
+            let name = wanted.name.clone();
+            return Err(Unacceptable::Time { name, what });
+        }
+        match self.members.len() + self.sharers.len() >= MOST {
+            true => Err(Unacceptable::TooMany(MOST)),
+            false => Ok(()),
+        }
+    }
+
+    /// Adds somebody to those with guarantees, if all of them then keep theirs. Returns its response.
+    fn guarantee(&mut self, wanted: Wanted) -> Result<Nanos, Late> {
+        let mut task = Task::periodic(wanted.name.clone(), wanted.worst_case, wanted.period);
+        task.deadline = wanted.deadline;
+        let key = |wanted: &Wanted| match self.urgency {
+            Urgency::Deadline => (Reverse(0), wanted.deadline),
+            Urgency::Priority => (Reverse(wanted.priority), 0),
+        };
+        let own = key(&wanted);
+        let at = self.members.partition_point(|(it, _)| key(it) <= own);
+        let name = wanted.name.clone();
+        self.set.tasks.insert(at, task);
+        self.members.insert(at, (wanted, 0));
+        self.number();
+        match self.settle(at, &name) {
+            Ok(response) => Ok(response),
+            Err(late) => {
+                self.set.tasks.remove(at);
+                self.members.remove(at);
+                self.number();
+                Err(late)
+            }
+        }
+    }
+
+    /// Finds the response of the one at `at` and of all that are no more urgent, and keeps them if all are in time.
+    fn settle(&mut self, at: usize, name: &str) -> Result<Nanos, Late> {
+        let load = self.utilization();
+        // The analysis itself sees to the whole processor, and exactly.
+        if self.guaranteed < WHOLE && load > self.guaranteed {
+            return Err(Late {
+                who: name.to_owned(),
+                short: None,
+                because: format!(
+                    "{name} is not admitted: with it guarantees would take {load} of the processor, and may take {}",
+                    self.guaranteed
+                ),
+            });
+        }
+        let level = self.set.tasks[at].level;
+        let mut responses = Vec::new();
+        // The one who asks first: it is refused most often.
+        let others = (0..self.set.tasks.len()).filter(|place| *place != at);
+        for place in std::iter::once(at).chain(others) {
+            if self.set.tasks[place].level < level {
+                continue;
+            }
+            let verdict = self.judge(place);
+            let task = &self.set.tasks[place];
+            match (verdict.outcome, verdict.response) {
+                (Outcome::Meets, Some(response)) => responses.push((place, response)),
+                (_, response) => {
+                    return Err(Late {
+                        who: task.name.clone(),
+                        short: response.map(|it| it.saturating_sub(task.deadline)),
+                        because: verdict.explain(&self.set).to_string(),
+                    });
+                }
+            }
+        }
+        for (place, response) in responses {
+            self.members[place].1 = response;
+        }
+        Ok(self.members[at].1)
+    }
+
+    /// Returns the verdict about one of the tasks, behind its equals.
+    fn judge(&mut self, place: usize) -> Verdict {
+        let order = std::mem::replace(&mut self.set.tasks[place].order, LAST);
+        let verdict = analyse_one(&self.set, place);
+        self.set.tasks[place].order = order;
+        verdict
+    }
+
+    /// Numbers the tasks after one came or went: each its place, equals the level of the first.
+    fn number(&mut self) {
+        let urgency = self.urgency;
+        let equal = |one: &Wanted, other: &Wanted| match urgency {
+            Urgency::Deadline => one.deadline == other.deadline,
+            Urgency::Priority => one.priority == other.priority,
+        };
+        let mut level = 0;
+        for place in 0..self.set.tasks.len() {
+            if place > 0 && !equal(&self.members[place].0, &self.members[place - 1].0) {
+                level = place as u32;
+            }
+            let task = &mut self.set.tasks[place];
+            (task.level, task.band, task.order) = (level, level, place as u32);
+        }
+    }
+
+    /// Does with somebody who has no guarantee what becomes of late comers.
+    fn turn_away(&mut self, wanted: Wanted, late: Late) -> Answer {
+        match self.late_comers {
+            LateComers::Refuse => Answer::Refused(late),
+            LateComers::Share => self.share(wanted, Some(late)),
+        }
+    }
+
+    /// Returns what one of a schedule was answered that has no guarantee.
+    fn answer(&self, wanted: &Wanted, late: &Late) -> Answer {
+        match self.late_comers {
+            LateComers::Refuse => Answer::Refused(late.clone()),
+            LateComers::Share => Answer::BestEffort {
+                share: self.share_of_each(self.sharers.len()),
+                late: (!wanted.shares).then(|| late.clone()),
+            },
+        }
+    }
+
+    fn share(&mut self, wanted: Wanted, late: Option<Late>) -> Answer {
+        let share = self.share_of_each(self.sharers.len() + 1);
+        if share.time == 0 {
+            let who = wanted.name.clone();
+            let because = format!("{who} is not admitted: nothing is left that could be shared");
+            return Answer::Refused(late.unwrap_or(Late {
+                who,
+                short: None,
+                because,
+            }));
+        }
+        self.sharers.push(wanted);
+        Answer::BestEffort { share, late }
+    }
+
+    /// Returns the share of each of so many.
+    fn share_of_each(&self, sharers: usize) -> Share {
+        // What guarantees take is rounded up, so that the sum never exceeds the processor.
+        let taken = self.utilization().0.saturating_add(1).min(WHOLE.0);
+        let taken = if self.members.is_empty() { 0 } else { taken };
+        let left = u128::from(WHOLE.0 - taken) * u128::from(self.period) / u128::from(WHOLE.0);
+        let time = left / u128::from(sharers.max(1) as u64);
+        Share {
+            time: time as Nanos,
+            period: self.period,
+        }
+    }
+}
+
+impl fmt::Display for Late {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.because)
+    }
+}
+
+impl fmt::Display for Share {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of each {}", Show(self.time), Show(self.period))
+    }
+}
+
+impl fmt::Display for Unacceptable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unacceptable::Duplicate(name) => write!(f, "{name} is admitted already"),
+            Unacceptable::Time { name, what } => write!(
+                f,
+                "the {what} of {name} has to be more than 0 and at most {}",
+                Show(LONGEST)
+            ),
+            Unacceptable::TooMany(most) => write!(f, "{most} are admitted, which is the most"),
+        }
+    }
+}
+
+impl fmt::Debug for Unacceptable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for Unacceptable {}

@@ -1,0 +1,349 @@
+//! Probability that a deadline is missed, beside whether it can be: typical times put to use.
+//!
+//! [`miss`] bounds the probability that one job is late from above, for jobs whose execution times are independent of each
+//! other and no longer, in distribution, than declared. Every rounding goes to the safe side: times up, windows down,
+//! probabilities up.
+//!
+//! A job is late only if, at each moment t between its release and its deadline, more work was there than fits into t. What
+//! can be there at t is a known number of jobs: of a task with deadline D and period T those released from D before its
+//! release on until t, as none is pending beyond its deadline. So the probability that their times add up to more than t
+//! bounds that of a miss, for any t; the least over several t is taken. The jobs that are pending when it is released have to
+//! be counted: without them, with all released together, the bound would not be safe (Chen, Günzel, Bozhko, von der Brüggen
+//! and Chen, "Critical Instant for Probabilistic Timing Guarantees: Refuted and Revisited", RTSS 2022).
+//!
+//! None is pending beyond its deadline where each job that interferes is proved to be in time or is given up when it is late.
+
+use std::fmt;
+
+use super::fixed::goes_first;
+use crate::strategy::{DispatchModel, Dispatching};
+use crate::task::{Task, TaskSet};
+use crate::time::{Nanos, Show};
+
+/// Points of time of one distribution of a sum.
+const RESOLUTION: u64 = 1_000;
+
+/// Moments that are tried for one task.
+const MOST_MOMENTS: usize = 8;
+
+/// Jobs that are added up for one moment.
+const MOST_JOBS: u64 = 20_000;
+
+/// Share of a probability that rounding of floating-point numbers may take away, by far.
+const ROUNDING: f64 = 1e-12;
+
+/// Execution times with their probabilities.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Distribution {
+    /// Shortest first; the probabilities add up to 1.
+    points: Vec<(Nanos, f64)>,
+}
+
+/// Times and probabilities that are no distribution.
+#[derive(Clone, PartialEq)]
+pub struct NoDistribution(String);
+
+impl fmt::Display for NoDistribution {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for NoDistribution {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for NoDistribution {}
+
+impl Distribution {
+    /// Most points.
+    pub const MOST_POINTS: usize = 1_000;
+
+    /// Makes one of times and their probabilities, in any order.
+    ///
+    /// # Errors
+    /// The probabilities do not add up to 1, or are no probabilities; there are no points, or too many.
+    pub fn of(points: &[(Nanos, f64)]) -> Result<Distribution, NoDistribution> {
+        let wrong = |why: String| Err(NoDistribution(why));
+        if points.is_empty() || points.len() > Distribution::MOST_POINTS {
+            return wrong(format!(
+                "a distribution has 1 to {} points",
+                Distribution::MOST_POINTS
+            ));
+        }
+        if let Some((time, chance)) = points
+            .iter()
+            .find(|(_, chance)| !(0.0..=1.0).contains(chance))
+        {
+            return wrong(format!("{chance} is no probability, of {}", Show(*time)));
+        }
+        let sum: f64 = points.iter().map(|(_, chance)| chance).sum();
+        if (sum - 1.0).abs() > 1e-9 {
+            return wrong(format!("the probabilities add up to {sum}, not to 1"));
+        }
+        let mut points = points.to_vec();
+        points.sort_by_key(|(time, _)| *time);
+        Ok(Distribution { points })
+    }
+
+    /// Makes the longest one, in distribution, of which so much is known: a share of executions takes no longer than `typical`,
+    /// and all others no longer than `worst`.
+    ///
+    /// # Errors
+    /// The share is no probability.
+    pub fn typical(
+        typical: Nanos,
+        share: f64,
+        worst: Nanos,
+    ) -> Result<Distribution, NoDistribution> {
+        if !(0.0..=1.0).contains(&share) {
+            return Err(NoDistribution(format!("{share} is no share; from 0 to 1")));
+        }
+        Distribution::of(&[(typical.min(worst), share), (worst, 1.0 - share)])
+    }
+
+    /// Makes one that always takes so long.
+    pub fn always(time: Nanos) -> Distribution {
+        Distribution {
+            points: vec![(time, 1.0)],
+        }
+    }
+
+    /// Returns its longest time.
+    pub fn longest(&self) -> Nanos {
+        self.points.last().map_or(0, |(time, _)| *time)
+    }
+
+    /// Returns one whose times are all longer by so much.
+    pub fn longer_by(&self, more: Nanos) -> Distribution {
+        let longer = |&(time, chance): &(Nanos, f64)| (time.saturating_add(more), chance);
+        Distribution {
+            points: self.points.iter().map(longer).collect(),
+        }
+    }
+
+    fn mean(&self) -> f64 {
+        self.points
+            .iter()
+            .map(|(time, chance)| *time as f64 * chance)
+            .sum()
+    }
+}
+
+/// Returns an upper bound on the probability that a job of the task at `at` is late, from 0 to 1.
+///
+/// `times` has the distribution of one request of each task, the costs of dispatching included; overheads of the set are not
+/// added. `None` where no bound is known: queues by laxity, or too many jobs.
+///
+/// ```
+/// use oxorb_sched::analysis::chance::{Distribution, miss};
+/// use oxorb_sched::{Task, TaskSet};
+///
+/// let set = TaskSet::fixed_priority([Task::periodic("a", 4, 10), Task::periodic("b", 5, 10)]);
+/// let times = [Distribution::typical(1, 0.99, 4)?, Distribution::always(5)];
+/// // At most two jobs of a come between release and deadline of b, one of them from before; at 4 each b is late.
+/// let chance = miss(&set, 1, &times).unwrap();
+/// assert!((chance - 0.0001).abs() < 1e-9, "{chance}");
+/// # Ok::<(), oxorb_sched::analysis::chance::NoDistribution>(())
+/// ```
+pub fn miss(set: &TaskSet, at: usize, times: &[Distribution]) -> Option<f64> {
+    let own = &set.tasks[at];
+    if own.dispatching == Dispatching::Laxity {
+        return None;
+    }
+    let limit = own.deadline.saturating_sub(own.jitter);
+    let rivals = rivals(set, at);
+    let blocking = own.blocking.saturating_add(in_progress(set, at));
+    let mut least: f64 = 1.0;
+    for moment in moments(set, own, &rivals, limit, times) {
+        let Some(room) = moment.checked_sub(blocking) else {
+            continue;
+        };
+        let unit = room.div_ceil(RESOLUTION).max(1);
+        let mut sum = Sum::new(room / unit);
+        let mut jobs = 0u64;
+        for rival in &rivals {
+            let task = &set.tasks[rival.task];
+            let many = rival
+                .jobs(task, own, moment)
+                .saturating_mul(task.parts.max(1));
+            jobs = jobs.saturating_add(many);
+            if jobs > MOST_JOBS {
+                return None;
+            }
+            for _ in 0..many {
+                sum.add(&times[rival.task], unit);
+            }
+        }
+        least = least.min(sum.beyond());
+    }
+    Some((least + ROUNDING).min(1.0))
+}
+
+/// Task whose jobs may go before a job.
+#[derive(Clone, Copy)]
+struct Rival {
+    task: usize,
+    /// Whether only jobs with no later deadline go first.
+    by_deadline: bool,
+}
+
+impl Rival {
+    /// The most jobs that may be there between the release of a job and a moment so much later.
+    fn jobs(&self, task: &Task, own: &Task, moment: Nanos) -> u64 {
+        // Jitter is part of the time to the deadline.
+        let nominal = Task {
+            jitter: 0,
+            ..task.clone()
+        };
+        let pending = nominal.released_within(moment.saturating_add(task.deadline));
+        match self.by_deadline {
+            true => pending.min(nominal.released_within(own.deadline)),
+            false => pending,
+        }
+    }
+}
+
+fn rivals(set: &TaskSet, at: usize) -> Vec<Rival> {
+    let own = &set.tasks[at];
+    let tasks = set.tasks.iter().enumerate();
+    let rival = |(place, task): (usize, &Task)| {
+        let same = own.dispatching != Dispatching::Static && task.level == own.level;
+        let by_deadline = place == at || same;
+        let counts = by_deadline
+            || task.level < own.level
+            || own.dispatching == Dispatching::Static && goes_first(task, own);
+        counts.then_some(Rival {
+            task: place,
+            by_deadline,
+        })
+    };
+    tasks.filter_map(rival).collect()
+}
+
+/// The longest request of something less urgent that cannot be interrupted.
+fn in_progress(set: &TaskSet, at: usize) -> Nanos {
+    let own = &set.tasks[at];
+    if set.model == DispatchModel::Urgency {
+        return 0;
+    }
+    let others = set.tasks.iter().enumerate().filter(|&(place, other)| {
+        let first = other.level < own.level
+            || own.dispatching == Dispatching::Static && goes_first(other, own);
+        place != at && !first && !set.interrupts(own, other)
+    });
+    others.map(|(_, other)| other.part()).max().unwrap_or(0)
+}
+
+/// Moments of which the least likely overload is the bound: the deadline, and those just before one job more comes.
+fn moments(
+    set: &TaskSet,
+    own: &Task,
+    rivals: &[Rival],
+    limit: Nanos,
+    times: &[Distribution],
+) -> Vec<Nanos> {
+    let mut found = vec![limit];
+    for rival in rivals {
+        let task = &set.tasks[rival.task];
+        let first = task.deadline.div_ceil(task.period);
+        for job in (first..).take(RESOLUTION as usize) {
+            match job
+                .saturating_mul(task.period)
+                .saturating_sub(task.deadline)
+            {
+                0 => {}
+                moment if moment < limit => found.push(moment),
+                _ => break,
+            }
+        }
+    }
+    let left = |moment: Nanos| {
+        let work = rivals.iter().map(|rival| {
+            let task = &set.tasks[rival.task];
+            let many = rival
+                .jobs(task, own, moment)
+                .saturating_mul(task.parts.max(1));
+            many as f64 * times[rival.task].mean()
+        });
+        moment as f64 - work.sum::<f64>()
+    };
+    found.sort_unstable();
+    found.dedup();
+    let mut found: Vec<(f64, Nanos)> = found
+        .into_iter()
+        .map(|moment| (left(moment), moment))
+        .collect();
+    found.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
+    found
+        .into_iter()
+        .map(|(_, moment)| moment)
+        .take(MOST_MOMENTS)
+        .collect()
+}
+
+/// Distribution of a sum of times, in units, up to what there is room for.
+struct Sum {
+    chances: Vec<f64>,
+    beyond: f64,
+    /// Units beyond which all chances are 0.
+    filled: usize,
+}
+
+impl Sum {
+    fn new(room: u64) -> Sum {
+        let mut chances = vec![0.0; usize::try_from(room).unwrap_or(usize::MAX - 1) + 1];
+        chances[0] = 1.0;
+        Sum {
+            chances,
+            beyond: 0.0,
+            filled: 0,
+        }
+    }
+
+    fn add(&mut self, times: &Distribution, unit: Nanos) {
+        let mut next = vec![0.0; self.chances.len()];
+        let mut filled = 0;
+        for &(time, chance) in times.points.iter().filter(|(_, chance)| *chance > 0.0) {
+            let later = usize::try_from(time.div_ceil(unit)).unwrap_or(usize::MAX);
+            for (at, had) in self.chances[..=self.filled].iter().enumerate() {
+                match at.checked_add(later).filter(|&at| at < next.len()) {
+                    Some(at) => {
+                        next[at] += had * chance;
+                        filled = filled.max(at);
+                    }
+                    None => self.beyond += had * chance,
+                }
+            }
+        }
+        (self.chances, self.filled) = (next, filled);
+    }
+
+    fn beyond(&self) -> f64 {
+        self.beyond.min(1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_distribution_is_refused() {
+        let told = |points: &[(Nanos, f64)]| Distribution::of(points).unwrap_err().to_string();
+        assert!(told(&[]).contains("1 to 1000 points"));
+        assert!(told(&[(1, 0.5), (2, 0.4)]).contains("add up to 0.9"));
+        assert!(told(&[(1, f64::NAN)]).contains("no probability"));
+        assert!(told(&[(1, -0.5), (2, 1.5)]).contains("no probability"));
+    }
+
+    #[test]
+    fn times_that_never_vary_are_late_always_or_never() {
+        let set = TaskSet::fixed_priority([Task::periodic("a", 4, 10), Task::periodic("b", 5, 40)]);
+        let times = |b| [Distribution::always(4), Distribution::always(b)];
+        assert!(miss(&set, 1, &times(16)).unwrap() < 1e-9);
+        assert_eq!(miss(&set, 1, &times(41)), Some(1.0));
+    }
+}

@@ -1,0 +1,362 @@
+//! Several processors that share one queue: a job runs on whichever is free, and moves when it must.
+//!
+//! The tests are sufficient and not exact: [`Outcome::Meets`] is a proof, anything else says nothing. No critical instant is
+//! known for several processors, and light tasks can make a heavy one late at any load above one processor (Dhall and Liu,
+//! "On a Real-Time Scheduling Problem", Operations Research 26(1), 1978). So a set that is refused here may fit where tasks
+//! are [assigned to processors](super::partition).
+//!
+//! | test | for |
+//! |---|---|
+//! | density: the sum of C / min(D, T) is at most m - (m - 1) times the largest of them | EDF (Goossens, Funk and Baruah 2003) |
+//! | response times, with the slack of each task in the bound on what it carries in | both (Bertogna and Cirinei 2007) |
+//!
+//! The second contains the test of Bertogna, Cirinei and Lipari (2005), which is its first round. In full: Goossens, Funk and
+//! Baruah, "Priority-Driven Scheduling of Periodic Task Systems on Multiprocessors", Real-Time Systems 25(2-3), 2003;
+//! Bertogna, Cirinei and Lipari, "Improved Schedulability Analysis of EDF on Multiprocessor Platforms", ECRTS 2005; Bertogna
+//! and Cirinei, "Response-Time Analysis for Globally Scheduled Symmetric Multiprocessor Platforms", RTSS 2007.
+
+use std::fmt;
+
+use super::Outcome;
+use crate::strategy::{DispatchModel, Dispatching};
+use crate::task::{Task, TaskSet};
+use crate::time::Nanos;
+
+/// Order of the queue that the processors share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Policy {
+    /// The static order of the set.
+    FixedPriority,
+    /// The earliest deadline first.
+    Deadline,
+}
+
+impl fmt::Display for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Policy::FixedPriority => "global fixed priority",
+            Policy::Deadline => "global EDF",
+        })
+    }
+}
+
+/// Test that decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Test {
+    /// Density bound of Goossens, Funk and Baruah.
+    Density,
+    /// Response times of Bertogna and Cirinei.
+    ResponseTime,
+}
+
+impl fmt::Display for Test {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Test::Density => "density bound of Goossens, Funk and Baruah",
+            Test::ResponseTime => "response times of Bertogna and Cirinei",
+        })
+    }
+}
+
+/// Verdict on a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Verdict {
+    /// Place of the task in its set.
+    pub task: usize,
+    /// [`Outcome::Meets`], or [`Outcome::Unproven`]; [`Outcome::Misses`] where it takes longer than its deadline alone.
+    pub outcome: Outcome,
+    /// Upper bound on its response; `None` where there is none within the deadline.
+    pub response: Option<Nanos>,
+}
+
+/// Report on a set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// Order of the shared queue.
+    pub policy: Policy,
+    /// Processors that share it.
+    pub processors: usize,
+    /// Verdicts by task.
+    pub verdicts: Vec<Verdict>,
+    /// The test that proved all; `None` where not all are proved.
+    pub proved_by: Option<Test>,
+}
+
+impl Report {
+    /// Reports whether every deadline is proved.
+    pub fn is_feasible(&self) -> bool {
+        let mut verdicts = self.verdicts.iter();
+        verdicts.all(|verdict| verdict.outcome == Outcome::Meets)
+    }
+
+    /// Reports whether every deadline of the critical set is proved.
+    pub fn protects_critical(&self, set: &TaskSet) -> bool {
+        let mut verdicts = self.verdicts.iter();
+        verdicts
+            .all(|verdict| verdict.outcome == Outcome::Meets || !set.tasks[verdict.task].critical)
+    }
+}
+
+/// Reason for which a set cannot be analysed on processors with a shared queue.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Unfit {
+    /// A job does not run as soon as it is among the most urgent ones.
+    Model(DispatchModel),
+    /// A task has what these tests do not know; its name, and what it is.
+    Task(String, &'static str),
+    /// Queues by laxity, or several queues that are not all static.
+    Queues,
+}
+
+impl fmt::Display for Unfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("no analysis of processors with a shared queue: ")?;
+        match self {
+            Unfit::Model(model) => {
+                write!(f, "it needs full preemption (model urgency), not {model}")
+            }
+            Unfit::Task(name, what) => write!(f, "{name} has {what}"),
+            Unfit::Queues => {
+                f.write_str("it needs static priorities (RMS, DM) or one queue by deadline (EDF)")
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Unfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for Unfit {}
+
+/// Rounds in which slack may still grow.
+const MOST_ROUNDS: u32 = 100;
+
+/// Steps towards one response time.
+const MOST_STEPS: u32 = 10_000;
+
+/// Analyses tasks on processors that share one queue.
+///
+/// Offsets are taken for unknown. Takes O(n^2) for n tasks, each step, and under EDF each round.
+///
+/// ```
+/// use oxorb_sched::analysis::global::{Policy, analyse};
+/// use oxorb_sched::{Task, TaskSet};
+///
+/// let set = TaskSet::fixed_priority([("a", 2, 6), ("b", 2, 6), ("c", 3, 8)].map(|(name, wcet, period)| {
+///     Task::periodic(name, wcet, period)
+/// }));
+/// let report = analyse(&set, 2)?;
+/// assert_eq!(report.policy, Policy::FixedPriority);
+/// assert!(report.is_feasible());
+/// # Ok::<(), oxorb_sched::analysis::global::Unfit>(())
+/// ```
+///
+/// # Errors
+/// [`Unfit`].
+pub fn analyse(set: &TaskSet, processors: usize) -> Result<Report, Unfit> {
+    let policy = policy(set)?;
+    let set = &*set.overheads.charge(set);
+    let bounds = match policy {
+        Policy::FixedPriority => by_priority(set, processors),
+        Policy::Deadline => by_deadline(set, processors),
+    };
+    let dense = policy == Policy::Deadline && density(&set.tasks, processors);
+    let tasks = set.tasks.iter().enumerate();
+    let verdicts: Vec<Verdict> = tasks
+        .map(|(place, task)| Verdict {
+            task: place,
+            outcome: match bounds[place] {
+                _ if task.wcet > task.deadline => Outcome::Misses,
+                Some(_) => Outcome::Meets,
+                None if dense => Outcome::Meets,
+                None => Outcome::Unproven,
+            },
+            response: bounds[place],
+        })
+        .collect();
+    let proved_by = match bounds.iter().all(Option::is_some) {
+        true => Some(Test::ResponseTime),
+        false => dense.then_some(Test::Density),
+    };
+    Ok(Report {
+        policy,
+        processors,
+        verdicts,
+        proved_by,
+    })
+}
+
+fn policy(set: &TaskSet) -> Result<Policy, Unfit> {
+    if set.model != DispatchModel::Urgency {
+        return Err(Unfit::Model(set.model));
+    }
+    for task in &set.tasks {
+        let what = match task {
+            _ if !task.after.is_empty() => "events that release it",
+            _ if task.late() > 0 => "jitter",
+            _ if task.burst.is_some() => "bursts",
+            _ if task.blocking > 0 => "blocking, or critical sections",
+            _ if task.parts > 1 => "several requests in a job, or threads",
+            _ if task.deadline > task.period => "a deadline beyond its period",
+            _ => continue,
+        };
+        return Err(Unfit::Task(task.name.clone(), what));
+    }
+    let mut handles = std::collections::HashSet::new();
+    for task in &set.tasks {
+        if task.handle.is_some_and(|handle| !handles.insert(handle)) {
+            return Err(Unfit::Task(
+                task.name.clone(),
+                "several streams of requests",
+            ));
+        }
+    }
+    let all = |dispatching| set.tasks.iter().all(|task| task.dispatching == dispatching);
+    let one_level = set.tasks.iter().all(|task| task.level == 0);
+    match () {
+        () if all(Dispatching::Static) => Ok(Policy::FixedPriority),
+        () if all(Dispatching::Deadline) && one_level => Ok(Policy::Deadline),
+        () => Err(Unfit::Queues),
+    }
+}
+
+/// Reports whether the density bound proves EDF on so many processors. Rounded to the safe side.
+pub fn density(tasks: &[Task], processors: usize) -> bool {
+    const WHOLE: u128 = 1 << 60;
+    if processors == 0 {
+        return tasks.is_empty();
+    }
+    let of = |task: &Task| {
+        let within = u128::from(task.deadline.min(task.period).max(1));
+        (u128::from(task.wcet) * WHOLE).div_ceil(within)
+    };
+    let largest = tasks.iter().map(of).max().unwrap_or(0);
+    let sum = tasks.iter().map(of).fold(0, u128::saturating_add);
+    let processors = processors as u128;
+    let left =
+        (processors.saturating_mul(WHOLE)).checked_sub((processors - 1).saturating_mul(largest));
+    largest <= WHOLE && left.is_some_and(|left| sum <= left)
+}
+
+/// The most that jobs of a task run in a window, if each is done within `by` of its release: the first of them begins as late
+/// as it may, the others as soon as they are released (Bertogna and Cirinei 2007, equation 4).
+fn workload(task: &Task, by: Nanos, window: Nanos) -> u128 {
+    let (wcet, period) = (u128::from(task.wcet), u128::from(task.period));
+    let reach = (u128::from(window) + u128::from(by)).saturating_sub(wcet);
+    let whole = reach / period;
+    whole * wcet + wcet.min(reach - whole * period)
+}
+
+/// The least response that the bounds on what each other task runs allow, if it lies within the deadline. `work` has these
+/// bounds for a response; they never fall as it grows.
+///
+/// In the time `left` for which the job waits at most, all processors run others throughout, and none counts for more than
+/// `left + 1` (Bertogna and Cirinei 2007, theorem 7). With the work of one step the next is found at once, however fine the
+/// unit of time.
+fn settle(task: &Task, processors: usize, work: impl Fn(Nanos) -> Vec<u128>) -> Option<Nanos> {
+    let mut response = task.wcet;
+    for _ in 0..MOST_STEPS {
+        if response > task.deadline {
+            return None;
+        }
+        let others = work(response);
+        let fits = |left: u128| {
+            let run: u128 = others.iter().map(|&work| work.min(left + 1)).sum();
+            run < (left + 1).saturating_mul(processors as u128)
+        };
+        let now = u128::from(response - task.wcet);
+        if fits(now) {
+            return Some(response);
+        }
+        let most = u128::from(task.deadline - task.wcet);
+        if !fits(most) {
+            return None;
+        }
+        // What does not fit into some time fits into no shorter one.
+        let (mut bad, mut good) = (now, most);
+        while good - bad > 1 {
+            let middle = bad + (good - bad) / 2;
+            match fits(middle) {
+                true => good = middle,
+                false => bad = middle,
+            }
+        }
+        response = task.wcet + u64::try_from(good).ok()?;
+    }
+    None
+}
+
+fn by_priority(set: &TaskSet, processors: usize) -> Vec<Option<Nanos>> {
+    let mut bounds = vec![None; set.tasks.len()];
+    if processors == 0 {
+        return bounds;
+    }
+    let mut order: Vec<usize> = (0..set.tasks.len()).collect();
+    order.sort_by_key(|&place| (set.tasks[place].level, set.tasks[place].order, place));
+    let mut above: Vec<(&Task, Nanos)> = Vec::new();
+    for place in order {
+        let task = &set.tasks[place];
+        let work = |response: Nanos| {
+            let of = above
+                .iter()
+                .map(|&(other, by)| workload(other, by, response));
+            of.collect()
+        };
+        match settle(task, processors, work) {
+            Some(response) => {
+                bounds[place] = Some(response);
+                above.push((task, response));
+            }
+            // Nothing bounds what it carries into the windows of those below.
+            None => return bounds,
+        }
+    }
+    bounds
+}
+
+fn by_deadline(set: &TaskSet, processors: usize) -> Vec<Option<Nanos>> {
+    let tasks = &set.tasks;
+    let mut by: Vec<Nanos> = tasks.iter().map(|task| task.deadline).collect();
+    let mut bounds = vec![None; tasks.len()];
+    if processors == 0 {
+        return bounds;
+    }
+    for _ in 0..MOST_ROUNDS {
+        let mut changed = false;
+        for (place, task) in tasks.iter().enumerate() {
+            let work = |response: Nanos| {
+                let others = tasks.iter().zip(&by).enumerate();
+                let others = others.filter(|(other, _)| *other != place);
+                let of = others.map(|(_, (other, &by))| {
+                    let limit = within_deadline(other, by, task.deadline);
+                    workload(other, by, response).min(limit)
+                });
+                of.collect()
+            };
+            bounds[place] = settle(task, processors, work);
+            if let Some(response) = bounds[place].filter(|&response| response < by[place]) {
+                (by[place], changed) = (response, true);
+            }
+        }
+        if !changed {
+            break;
+        }
+    }
+    // Each bound takes for granted that the others meet their deadlines: all are proved together, or none.
+    if bounds.iter().any(Option::is_none) {
+        bounds.fill(None);
+    }
+    bounds
+}
+
+/// The most that jobs of a task with deadlines no later than a job's run after its release (Bertogna and Cirinei 2007,
+/// equation 8).
+fn within_deadline(task: &Task, by: Nanos, deadline: Nanos) -> u128 {
+    let (wcet, slack) = (u128::from(task.wcet), task.deadline.saturating_sub(by));
+    let (whole, rest) = (deadline / task.period, deadline % task.period);
+    u128::from(whole) * wcet + wcet.min(u128::from(rest.saturating_sub(slack)))
+}

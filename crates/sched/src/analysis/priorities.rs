@@ -1,0 +1,155 @@
+//! Optimal priority assignment: an order of static priorities under which all deadlines are proved, if there is one.
+//!
+//! Whether a task meets its deadline depends on which tasks are more urgent, and not on the order among them. So some task
+//! that is in time as the least urgent one may have that place, and the rest is a smaller question of the same kind (Audsley,
+//! "On Priority Assignment in Fixed Priority Scheduling", Information Processing Letters 79(1), 2001; first in a report of the
+//! University of York, 1991).
+
+use super::analyse_one;
+use super::verdict::Outcome;
+use crate::strategy::{DispatchModel, Dispatching};
+use crate::task::TaskSet;
+
+/// Reason for which there is no optimal order.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NoOrder {
+    /// The response of a task depends on the order of those above it: events, shared threads, or bands of several tasks.
+    Depends(String),
+    /// Every order makes one of these miss its deadline: their names.
+    Never(Vec<String>),
+}
+
+impl std::fmt::Display for NoOrder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            NoOrder::Depends(why) => write!(f, "no optimal priorities: {why}"),
+            NoOrder::Never(names) => write!(
+                f,
+                "no static priorities meet all deadlines: none of {} is in time as the least urgent of them",
+                names.join(", ")
+            ),
+        }
+    }
+}
+
+impl std::fmt::Debug for NoOrder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for NoOrder {}
+
+/// Finds an order, the most urgent one first, by a test of one task below others. Where the test does not depend on the order
+/// of those above and never gains by more of them, an order is found if there is one.
+///
+/// Calls the test at most n (n + 1) / 2 times. Prefers to leave the last places of `order` as they are.
+///
+/// # Errors
+/// Places of those of which none passes as the least urgent one.
+pub fn assign(
+    order: &[usize],
+    mut passes: impl FnMut(usize, &[usize]) -> bool,
+) -> Result<Vec<usize>, Vec<usize>> {
+    let mut left = order.to_vec();
+    let mut below = Vec::new();
+    while !left.is_empty() {
+        let last = (0..left.len()).rev().find(|&at| {
+            let above: Vec<usize> = left
+                .iter()
+                .copied()
+                .filter(|&place| place != left[at])
+                .collect();
+            passes(left[at], &above)
+        });
+        match last {
+            Some(at) => below.push(left.remove(at)),
+            None => return Err(left),
+        }
+    }
+    below.reverse();
+    Ok(below)
+}
+
+/// Finds static priorities under which every deadline of a set is proved: places of its tasks, the most urgent one first.
+/// Optimal where the set's model is full preemption or none: if there is such an order, one is found.
+///
+/// ```
+/// use oxorb_sched::analysis::priorities::optimal;
+/// use oxorb_sched::{Task, TaskSet};
+///
+/// // Deadlines beyond periods: shorter deadlines first is not best there.
+/// let task = |name, wcet, period, deadline| Task { deadline, ..Task::periodic(name, wcet, period) };
+/// let set = TaskSet::fixed_priority([task("a", 52, 100, 110), task("b", 52, 140, 154)]);
+/// assert_eq!(optimal(&set)?, [1, 0]);
+/// # Ok::<(), oxorb_sched::analysis::priorities::NoOrder>(())
+/// ```
+///
+/// # Errors
+/// [`NoOrder`].
+pub fn optimal(set: &TaskSet) -> Result<Vec<usize>, NoOrder> {
+    check(set)?;
+    let mut order: Vec<usize> = (0..set.tasks.len()).collect();
+    order.sort_by_key(|&place| (set.tasks[place].level, set.tasks[place].order, place));
+    let found = assign(&order, |candidate, above| {
+        let rest = order
+            .iter()
+            .filter(|place| **place != candidate && !above.contains(place));
+        let all: Vec<usize> = above
+            .iter()
+            .chain([&candidate])
+            .chain(rest)
+            .copied()
+            .collect();
+        analyse_one(&ordered(set, &all), candidate).outcome == Outcome::Meets
+    });
+    found.map_err(|left| {
+        let name = |place: usize| set.tasks[place].name.clone();
+        NoOrder::Never(left.into_iter().map(name).collect())
+    })
+}
+
+/// Checks that the response of a task does not depend on the order of those above it.
+fn check(set: &TaskSet) -> Result<(), NoOrder> {
+    let depends = |why: String| Err(NoOrder::Depends(why));
+    if set.model == DispatchModel::Band {
+        return depends("they are for model urgency or non-preemptive; in bands, who interrupts whom depends on the order".into());
+    }
+    let mut handles = std::collections::HashSet::new();
+    for task in &set.tasks {
+        let name = &task.name;
+        if !task.after.is_empty() {
+            return depends(format!(
+                "{name} is released by events, whose delay depends on the order"
+            ));
+        }
+        if task.blocking > 0 {
+            return depends(format!(
+                "{name} is blocked, and by whom depends on the order"
+            ));
+        }
+        if task.handle.is_some_and(|handle| !handles.insert(handle)) {
+            return depends(format!(
+                "{name} is one of several streams that share a thread"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Returns a set with static priorities in this order of its places, each with a band of its own unless nothing preempts.
+pub fn ordered(set: &TaskSet, order: &[usize]) -> TaskSet {
+    let mut set = set.clone();
+    for (rank, &place) in order.iter().enumerate() {
+        let task = &mut set.tasks[place];
+        let rank = u32::try_from(rank).unwrap_or(u32::MAX);
+        (task.level, task.order) = (rank, rank);
+        task.band = match set.model {
+            DispatchModel::NonPreemptive => 0,
+            _ => rank,
+        };
+        task.dispatching = Dispatching::Static;
+    }
+    set
+}

@@ -1,0 +1,119 @@
+//! Arrivals of jobs: at most one in a period, or bursts of several within it.
+
+use crate::task::Task;
+use crate::time::Nanos;
+
+impl Task {
+    /// Returns how many releases fit into a period.
+    pub fn per_period(&self) -> u64 {
+        self.burst.map_or(1, |burst| u64::from(burst.most.max(1)))
+    }
+
+    /// Returns the most releases in a window of this length that is open at its end, jitter and delay included.
+    pub fn released_within(&self, window: Nanos) -> u64 {
+        let window = window.saturating_add(self.late());
+        let Some(burst) = self.burst else {
+            return window.div_ceil(self.period);
+        };
+        let most = self.per_period();
+        let (whole, rest) = (window / self.period, window % self.period);
+        let some = match (rest, burst.distance) {
+            (0, _) => 0,
+            (_, 0) => most,
+            (rest, distance) => rest.div_ceil(distance).min(most),
+        };
+        whole.saturating_mul(most).saturating_add(some)
+    }
+
+    /// Returns the most releases in a window of this length with both its ends, jitter and delay included.
+    pub fn released_by(&self, window: Nanos) -> u64 {
+        let window = window.saturating_add(self.late());
+        let Some(burst) = self.burst else {
+            return window / self.period + 1;
+        };
+        let most = self.per_period();
+        let (whole, rest) = (window / self.period, window % self.period);
+        let some = match rest.checked_div(burst.distance) {
+            None => most,
+            Some(more) => (more + 1).min(most),
+        };
+        whole.saturating_mul(most).saturating_add(some)
+    }
+
+    /// Returns the shortest time from the nominal release of a job to that of the job so many after it.
+    pub(crate) fn earliest(&self, job: u64) -> u128 {
+        let most = self.per_period();
+        let (whole, rest) = (job / most, job % most);
+        let distance = self.burst.map_or(0, |burst| burst.distance);
+        u128::from(whole) * u128::from(self.period) + u128::from(rest) * u128::from(distance)
+    }
+
+    /// Returns streams with one job in a period each which together release whatever this one may. Each has a job of the
+    /// burst; what is lost is the distance between them.
+    pub(crate) fn streams(&self) -> impl Iterator<Item = Task> {
+        let one = Task {
+            burst: None,
+            ..self.clone()
+        };
+        std::iter::repeat_n(
+            one,
+            usize::try_from(self.per_period()).unwrap_or(usize::MAX),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::burst::Burst;
+
+    /// Plainly: the releases at the earliest moments that the two rules allow.
+    fn densest(most: u64, distance: u64, period: u64, jobs: usize) -> Vec<u64> {
+        let mut at: Vec<u64> = Vec::new();
+        for job in 0..jobs {
+            let after = at.last().map_or(0, |last| last + distance);
+            let window = match job.checked_sub(most as usize) {
+                Some(first) => at[first] + period,
+                None => 0,
+            };
+            at.push(after.max(window));
+        }
+        at
+    }
+
+    #[test]
+    fn curves_count_the_densest_sequence() {
+        for most in 1..5u32 {
+            for distance in 0..6 {
+                for period in [20, 23] {
+                    let task = Task {
+                        burst: Some(Burst { most, distance }),
+                        ..Task::periodic("t", 1, period)
+                    };
+                    let at = densest(most.into(), distance, period, 40);
+                    for window in 0..150 {
+                        let within = at.iter().filter(|&&at| at < window).count() as u64;
+                        let by = at.iter().filter(|&&at| at <= window).count() as u64;
+                        assert_eq!(
+                            task.released_within(window),
+                            within,
+                            "{most} {distance} {window}"
+                        );
+                        assert_eq!(task.released_by(window), by, "{most} {distance} {window}");
+                    }
+                    for (job, at) in at.iter().enumerate() {
+                        assert_eq!(task.earliest(job as u64), u128::from(*at));
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn bursts_that_fit_nowhere_are_refused() {
+        let burst = |most, distance| Burst { most, distance };
+        assert_eq!(burst(3, 10).problem(30), None);
+        assert!(burst(3, 11).problem(30).unwrap().contains("do not fit"));
+        assert!(burst(0, 1).problem(30).unwrap().contains("none"));
+    }
+}

@@ -1,0 +1,31 @@
+//! Entry point of the fuzz target: any text is refused with a place in it, or becomes threads that can be analysed.
+
+use crate::import::aadl::read;
+
+/// Reads a model in AADL, in two texts if there is a zero in it.
+pub fn aadl(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else {
+        return;
+    };
+    let texts: Vec<&str> = text.splitn(2, '\0').collect();
+    match read(&texts) {
+        Ok(model) => {
+            assert!(!model.threads.is_empty());
+            for thread in &model.threads {
+                assert!(thread.period > 0 && thread.best_case <= thread.worst_case);
+                assert!(
+                    thread
+                        .processor
+                        .is_none_or(|at| at < model.processors.len())
+                );
+            }
+        }
+        Err(refused) => {
+            let lines = texts[refused.place.text].split('\n').count();
+            assert!(
+                refused.place.line <= lines && !refused.why.is_empty(),
+                "{refused}"
+            );
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! A subset of AADL (SAE AS5506, textual notation): threads with their timing properties, and the processors that they are bound
+//! to.
+//!
+//! | read | how |
+//! |---|---|
+//! | packages, types, implementations, subcomponents | from the one system implementation that is no subcomponent, down to its threads |
+//! | `Period`, `Deadline`, `Compute_Deadline`, `Compute_Execution_Time`, `Dispatch_Protocol`, `Dispatch_Offset`, `Dispatch_Jitter` | of threads, from their type, implementation, subcomponent, or `applies to` further up; the first, second and last but one also from what contains the thread |
+//! | `Actual_Processor_Binding`, `Scheduling_Protocol`, `Thread_Swap_Execution_Time` | where threads run, and how |
+//! | features, connections, flows, annexes, other properties | skipped |
+//!
+//! What would change the timing and is not read is refused with its name and place: modes, arrays, `extends`, prototypes,
+//! property constants, shared data (`requires data access`), virtual processors, thread groups' own bindings to several
+//! processors, and dispatch protocols other than `Periodic` and `Sporadic`.
+//!
+//! Input is bounded: [`MOST_TOKENS`], [`MOST_INSTANCES`], [`DEEPEST`]. Cost is linear in it.
+
+mod instance;
+mod parse;
+mod tokens;
+
+use std::fmt;
+
+use crate::time::Nanos;
+
+/// Words and signs of all texts together.
+pub const MOST_TOKENS: usize = 1_000_000;
+
+/// Components of the instantiated system.
+pub const MOST_INSTANCES: usize = 20_000;
+
+/// Components within each other.
+pub const DEEPEST: usize = 32;
+
+/// Position in one of the texts, counted from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// Place of the text among those that were given; from 0.
+    pub text: usize,
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+}
+
+/// Reason for which a model is not read, with its place.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Refused {
+    /// Position in the texts.
+    pub place: Place,
+    /// Sentence with the name of the construct.
+    pub why: String,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.place.line, self.place.column, self.why)
+    }
+}
+
+impl fmt::Debug for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for Refused {}
+
+/// Order in which a processor runs threads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Protocol {
+    /// Rate monotonic.
+    RateMonotonic,
+    /// Deadline monotonic.
+    DeadlineMonotonic,
+    /// Earliest deadline first.
+    Deadline,
+}
+
+/// Processor of a model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Processor {
+    /// Path from the system down, joined by dots.
+    pub path: String,
+    /// Position of its subcomponent.
+    pub place: Place,
+    /// `Scheduling_Protocol`; `None` where nothing is said.
+    pub protocol: Option<Protocol>,
+    /// The longest of `Thread_Swap_Execution_Time`; `None` where nothing is said.
+    pub switch: Option<Nanos>,
+}
+
+/// Thread of a model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Thread {
+    /// Path from the system down, joined by dots.
+    pub path: String,
+    /// Position of its subcomponent.
+    pub place: Place,
+    /// The shortest of `Compute_Execution_Time`, rounded down.
+    pub best_case: Nanos,
+    /// The longest of `Compute_Execution_Time`, rounded up.
+    pub worst_case: Nanos,
+    /// `Period`, rounded down.
+    pub period: Nanos,
+    /// `Compute_Deadline`, or else `Deadline`, rounded down; `None`: the period.
+    pub deadline: Option<Nanos>,
+    /// `Dispatch_Offset`; `None` where nothing is said, and for sporadic threads.
+    pub offset: Option<Nanos>,
+    /// `Dispatch_Jitter`, rounded up.
+    pub jitter: Nanos,
+    /// Place of its processor among the model's; `None` where the model has none.
+    pub processor: Option<usize>,
+}
+
+/// Threads and processors of a system.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Model {
+    /// Processors in the order of instantiation.
+    pub processors: Vec<Processor>,
+    /// Threads in the order of instantiation; at least one.
+    pub threads: Vec<Thread>,
+}
+
+/// Reads texts that belong together.
+///
+/// ```
+/// use oxorb_sched::import::aadl::read;
+///
+/// let text = "
+/// package Demo
+/// public
+///   thread Control
+///     properties
+///       Dispatch_Protocol => Periodic;
+///       Period => 20 ms;
+///       Compute_Execution_Time => 1 ms .. 4 ms;
+///   end Control;
+///   process Flight
+///   end Flight;
+///   process implementation Flight.impl
+///     subcomponents
+///       control: thread Control;
+///   end Flight.impl;
+///   system Plane
+///   end Plane;
+///   system implementation Plane.impl
+///     subcomponents
+///       flight: process Flight.impl;
+///   end Plane.impl;
+/// end Demo;";
+/// let model = read(&[text])?;
+/// assert_eq!(model.threads[0].path, "flight.control");
+/// assert_eq!(model.threads[0].worst_case, 4_000_000);
+/// # Ok::<(), oxorb_sched::import::aadl::Refused>(())
+/// ```
+///
+/// # Errors
+/// The first construct that is wrong or not read.
+pub fn read(texts: &[&str]) -> Result<Model, Refused> {
+    let mut all = Vec::new();
+    let mut left = MOST_TOKENS;
+    for (at, text) in texts.iter().enumerate() {
+        let tokens = tokens::split(text, at, left)?;
+        left -= tokens.len().min(left);
+        all.push(tokens);
+    }
+    let mut packages = parse::Packages::default();
+    for tokens in &all {
+        parse::read(tokens, &mut packages)?;
+    }
+    instance::instantiate(&packages)
+}

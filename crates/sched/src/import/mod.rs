@@ -1,0 +1,3 @@
+//! Models of other tools, read as operations.
+
+pub mod aadl;

@@ -1,0 +1,93 @@
+//! Critical sections: who keeps which resource, and for how long.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::Handle;
+use crate::time::Nanos;
+
+/// Protocol by which a resource is shared that several operations lock. Decides for how long an
+/// operation waits for a less urgent one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Protocol {
+    /// Priority inheritance: who keeps what a more urgent one waits for is as urgent meanwhile.
+    Inheritance,
+    /// Priority ceiling, in its original form or with immediate ceilings (Sha, Rajkumar and Lehoczky 1990).
+    Ceiling,
+    /// Stack resource policy (Baker 1991), also for queues by deadline.
+    Stack,
+    /// Non-preemptive: a critical section is never interrupted.
+    NonPreemptive,
+}
+
+impl Protocol {
+    /// All that are known.
+    pub const ALL: [Protocol; 4] = [
+        Protocol::Inheritance,
+        Protocol::Ceiling,
+        Protocol::Stack,
+        Protocol::NonPreemptive,
+    ];
+
+    /// Returns its name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Protocol::Inheritance => "PIP",
+            Protocol::Ceiling => "PCP",
+            Protocol::Stack => "SRP",
+            Protocol::NonPreemptive => "NPP",
+        }
+    }
+}
+
+impl fmt::Display for Protocol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A name that no protocol has.
+#[derive(Clone, PartialEq, Eq)]
+pub struct UnknownProtocol(String);
+
+impl fmt::Display for UnknownProtocol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = Protocol::ALL.map(Protocol::name).join(", ");
+        write!(
+            f,
+            "no locking protocol is called {:?}; there are {names}",
+            self.0
+        )
+    }
+}
+
+impl fmt::Debug for UnknownProtocol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for UnknownProtocol {}
+
+impl FromStr for Protocol {
+    type Err = UnknownProtocol;
+
+    fn from_str(text: &str) -> Result<Protocol, UnknownProtocol> {
+        let found = Protocol::ALL
+            .into_iter()
+            .find(|it| it.name().eq_ignore_ascii_case(text));
+        found.ok_or_else(|| UnknownProtocol(text.into()))
+    }
+}
+
+/// Critical section of an operation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Section {
+    /// Operation that locks.
+    pub operation: Handle,
+    /// Name of the resource that it locks.
+    pub resource: String,
+    /// The longest time for which it keeps the resource in one section, without what it waits for; part of its execution
+    /// time.
+    pub longest: Nanos,
+}

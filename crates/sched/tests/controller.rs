@@ -1,0 +1,295 @@
+//! Admission to a server that runs: against a whole analysis, and against a processor that is played through.
+
+use oxorb_sched::admission::{Answer, Controller, Has, LateComers, Urgency, Wanted};
+use oxorb_sched::analysis::analyse;
+use oxorb_sched::{Task, TaskSet};
+use proptest::prelude::*;
+
+/// What somebody wants, in small whole numbers.
+#[derive(Debug, Clone)]
+enum Step {
+    Admit {
+        wcet: u64,
+        period: usize,
+        /// In quarters of the period.
+        deadline: u64,
+        priority: i16,
+    },
+    Release(usize),
+}
+
+/// Of which the frame is 120.
+const PERIODS: [u64; 8] = [4, 5, 6, 8, 10, 12, 20, 24];
+
+fn step() -> impl Strategy<Value = Step> {
+    let admit = (1..5u64, 0..PERIODS.len(), 2..6u64, 0..4i16).prop_map(
+        |(wcet, period, deadline, priority)| Step::Admit {
+            wcet,
+            period,
+            deadline,
+            priority,
+        },
+    );
+    prop_oneof![5 => admit, 1 => (0..8usize).prop_map(Step::Release)]
+}
+
+fn wanted(number: usize, step: &Step) -> Option<Wanted> {
+    let Step::Admit {
+        wcet,
+        period,
+        deadline,
+        priority,
+    } = step
+    else {
+        return None;
+    };
+    let period = PERIODS[*period];
+    Some(Wanted {
+        name: format!("task {number}"),
+        worst_case: *wcet,
+        period,
+        deadline: (period * deadline).div_ceil(4).max(1),
+        priority: *priority,
+        shares: false,
+    })
+}
+
+/// Orders of all, where each of those that are equally urgent is last of them once: what a guarantee has to survive.
+fn goes_first(urgency: Urgency, one: &Wanted, other: &Wanted) -> bool {
+    match urgency {
+        Urgency::Deadline => one.deadline <= other.deadline,
+        Urgency::Priority => one.priority >= other.priority,
+    }
+}
+
+/// The longest response of `own`, when all come together and again and again, and all that `go first` do: a processor played
+/// through tick by tick. `None`: it is not done within the frame's end.
+fn played(own: &Wanted, first: &[&Wanted]) -> Option<u64> {
+    const END: u64 = 100_000;
+    // Work of those before that has come and is not done; of its own jobs, when they came.
+    let (mut before, mut waiting) = (0, std::collections::VecDeque::new());
+    let (mut longest, mut left) = (0, 0);
+    for now in 0..END {
+        before += first
+            .iter()
+            .filter(|task| now % task.period == 0)
+            .map(|task| task.worst_case)
+            .sum::<u64>();
+        if now % own.period == 0 {
+            waiting.push_back(now);
+        }
+        if before > 0 {
+            before -= 1;
+        } else if let Some(came) = waiting.front().copied() {
+            left = if left == 0 { own.worst_case } else { left } - 1;
+            if left == 0 {
+                longest = longest.max(now + 1 - came);
+                waiting.pop_front();
+            }
+        }
+        // The processor is idle: what comes next has nothing to wait for but what comes with it.
+        if before == 0 && waiting.is_empty() && now > 0 && (now + 1) % 120 == 0 {
+            return Some(longest);
+        }
+    }
+    None
+}
+
+/// Whether all keep their deadlines, from the beginning.
+fn all_in_time(urgency: Urgency, all: &[Wanted]) -> bool {
+    all.iter().enumerate().all(|(at, own)| {
+        let others = all.iter().enumerate().filter(|(place, _)| *place != at);
+        let first: Vec<&Wanted> = others
+            .map(|(_, other)| other)
+            .filter(|other| goes_first(urgency, other, own))
+            .collect();
+        let load: f64 = first
+            .iter()
+            .chain([&own])
+            .map(|it| it.worst_case as f64 / it.period as f64)
+            .sum();
+        load <= 1.0 + 1e-9 && played(own, &first).is_some_and(|response| response <= own.deadline)
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// Whoever is guaranteed is in time, and so are all others; whoever is refused would not be, or somebody else.
+    #[test]
+    fn guarantees_are_given_exactly_where_all_stay_in_time(
+        steps in prop::collection::vec(step(), 1..14),
+        by_priority in any::<bool>(),
+    ) {
+        let urgency = if by_priority { Urgency::Priority } else { Urgency::Deadline };
+        let mut controller = Controller::new(LateComers::Refuse).urgency(urgency);
+        let mut there: Vec<Wanted> = Vec::new();
+        for (number, step) in steps.iter().enumerate() {
+            let Some(wanted) = wanted(number, step) else {
+                let Step::Release(which) = step else { unreachable!() };
+                if !there.is_empty() {
+                    let gone = there.remove(which % there.len());
+                    prop_assert!(controller.release(&gone.name));
+                    prop_assert!(!controller.release(&gone.name));
+                }
+                continue;
+            };
+            let mut with = there.clone();
+            with.push(wanted.clone());
+            let answer = controller.admit(wanted).unwrap();
+            let in_time = all_in_time(urgency, &with);
+            match &answer {
+                Answer::Guaranteed { response } => {
+                    prop_assert!(in_time, "{with:?}");
+                    let own = with.last().unwrap();
+                    prop_assert!(*response <= own.deadline);
+                    there = with;
+                }
+                Answer::Refused(late) => {
+                    prop_assert!(!in_time, "{late} but {with:?}");
+                    prop_assert!(with.iter().any(|it| it.name == late.who));
+                }
+                Answer::BestEffort { .. } => prop_assert!(false),
+            }
+        }
+        // What is told of those that are there is what an analysis from the beginning finds.
+        let members = controller.members();
+        prop_assert_eq!(members.len(), there.len());
+        for member in members {
+            let own = &member.wanted;
+            let others = there.iter().filter(|it| it.name != own.name);
+            let first = others.filter(|it| goes_first(urgency, it, own));
+            let task = |it: &Wanted| {
+                let mut task = Task::periodic(it.name.clone(), it.worst_case, it.period);
+                task.deadline = it.deadline;
+                task
+            };
+            let set = TaskSet::fixed_priority(first.map(task).chain([task(own)]));
+            let whole = analyse(&set);
+            let response = whole.verdicts.last().unwrap().response.unwrap();
+            prop_assert_eq!(member.has, Has::Guarantee { response });
+        }
+    }
+
+    /// All of a schedule, or none; and one after the other gives the same, in whatever order.
+    #[test]
+    fn a_schedule_is_admitted_as_a_whole(steps in prop::collection::vec(step(), 1..8)) {
+        let all: Vec<Wanted> = steps
+            .iter()
+            .enumerate()
+            .filter_map(|(number, step)| wanted(number, step))
+            .collect();
+        let mut whole = Controller::new(LateComers::Refuse);
+        let answers = whole.admit_all(all.clone()).unwrap();
+        let mut singly = Controller::new(LateComers::Refuse);
+        let mut one_by_one = Vec::new();
+        for wanted in all.iter().rev() {
+            one_by_one.push(singly.admit(wanted.clone()).unwrap());
+        }
+        let admitted = |answers: &[Answer]| {
+            let refused = |it: &Answer| matches!(it, Answer::Refused(_));
+            !answers.iter().any(refused)
+        };
+        prop_assert_eq!(admitted(&answers), admitted(&one_by_one));
+        match admitted(&answers) {
+            // Equals stand as they came.
+            true => {
+                let sorted = |controller: &Controller| {
+                    let mut members = controller.members();
+                    members.sort_by(|one, other| one.wanted.name.cmp(&other.wanted.name));
+                    members
+                };
+                prop_assert_eq!(sorted(&whole), sorted(&singly));
+            }
+            false => prop_assert!(whole.members().is_empty()),
+        }
+    }
+
+    /// However many share: together they have what guarantees leave, and each as much as the other.
+    #[test]
+    fn shares_are_equal_and_never_more_than_there_is(
+        guaranteed in prop::collection::vec(step(), 0..4),
+        sharing in 1..40usize,
+    ) {
+        let mut controller = Controller::new(LateComers::Share);
+        for (number, step) in guaranteed.iter().enumerate() {
+            if let Some(wanted) = wanted(number, step) {
+                controller.admit(wanted).unwrap();
+            }
+        }
+        for number in 0..sharing {
+            let wanted = Wanted {
+                name: format!("client {number}"),
+                worst_case: 0,
+                period: 0,
+                deadline: 0,
+                priority: 0,
+                shares: true,
+            };
+            controller.admit(wanted).unwrap();
+        }
+        let members = controller.members();
+        let shares: Vec<_> = members
+            .iter()
+            .filter_map(|member| match member.has {
+                Has::Share(share) => Some(share),
+                Has::Guarantee { .. } => None,
+            })
+            .collect();
+        prop_assert!(shares.windows(2).all(|pair| pair[0] == pair[1]));
+        if let Some(share) = shares.first() {
+            let load = u128::from(controller.utilization().0);
+            let sharers = shares.len() as u128;
+            let all = u128::from(share.time) * sharers * 1_000_000_000;
+            let period = u128::from(share.period);
+            let left = 1_000_000_000_u128.saturating_sub(load) * period;
+            prop_assert!(all <= left);
+            // All that is left is shared, down to a nanosecond each: nothing, where a later guarantee took the rest.
+            prop_assert!(left - all < period + sharers * 1_000_000_000);
+        }
+    }
+}
+
+#[test]
+fn late_comers_share_what_is_left_and_have_more_when_somebody_goes() {
+    let ms = oxorb_sched::time::MILLISECOND;
+    let quote = |name: &str| Wanted {
+        name: name.into(),
+        worst_case: 4 * ms,
+        period: 10 * ms,
+        deadline: 10 * ms,
+        priority: 0,
+        shares: false,
+    };
+    let mut controller = Controller::new(LateComers::Share);
+    for name in ["a", "b"] {
+        assert!(matches!(
+            controller.admit(quote(name)).unwrap(),
+            Answer::Guaranteed { .. }
+        ));
+    }
+    let Answer::BestEffort { share, late } = controller.admit(quote("c")).unwrap() else {
+        panic!("it comes too late");
+    };
+    assert_eq!(late.unwrap().who, "c");
+    assert!((19 * ms..=20 * ms).contains(&share.time), "{share}");
+    controller.admit(quote("d")).unwrap();
+    let has = |controller: &Controller, name: &str| {
+        let members = controller.members();
+        members
+            .into_iter()
+            .find(|it| it.wanted.name == name)
+            .unwrap()
+            .has
+    };
+    let Has::Share(half) = has(&controller, "c") else {
+        panic!("it shares");
+    };
+    assert_eq!(half.time, share.time / 2);
+    assert_eq!(has(&controller, "d"), Has::Share(half));
+    assert!(controller.release("a"));
+    let Has::Share(more) = has(&controller, "c") else {
+        panic!("it goes on sharing");
+    };
+    assert!(more.time > share.time, "{more}");
+}

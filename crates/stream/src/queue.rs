@@ -1,0 +1,267 @@
+//! Frames that wait for their turn: a bounded queue with memory of its own.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// A frame, as it waits.
+#[derive(Debug, Default)]
+pub(crate) struct Queued {
+    pub(crate) sequence: u32,
+    pub(crate) time: u64,
+    pub(crate) data: Vec<u8>,
+}
+
+/// Outcome of a frame at its sender.
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sent {
+    /// The frame waits for its turn, for no longer than the frames before it.
+    Queued,
+    /// The frame waits for its turn, and the oldest frame was dropped for it.
+    OldestDropped,
+    /// The frame was dropped: the queue is full, or the sender has stopped.
+    Dropped,
+}
+
+/// A frame that is larger than the queue has memory for. Nothing of it is sent.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct TooLarge {
+    /// Octets of the frame.
+    pub octets: usize,
+    /// Most that [`SenderOptions::largest`](crate::SenderOptions::largest) lets through.
+    pub largest: usize,
+}
+
+impl fmt::Display for TooLarge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "a frame of {} octets is larger than {} (SenderOptions::largest): raise it, or divide the frame",
+            self.octets, self.largest
+        )
+    }
+}
+
+impl fmt::Debug for TooLarge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for TooLarge {}
+
+/// Frames on their way from the application to the thread that sends. All memory is allocated when it is made.
+#[derive(Debug)]
+pub(crate) struct Queue {
+    state: Mutex<State>,
+    changed: Condvar,
+    largest: usize,
+    drop_oldest: bool,
+}
+
+#[derive(Debug)]
+struct State {
+    waiting: VecDeque<Queued>,
+    free: Vec<Vec<u8>>,
+    /// Number of the next frame.
+    sequence: u32,
+    /// Frames that were dropped here.
+    dropped: u64,
+    stopped: bool,
+    /// Whether the sender ends without waiting for frames.
+    cut: bool,
+}
+
+/// Next step of the thread that sends.
+#[derive(Debug)]
+pub(crate) enum Turn {
+    Frame(Queued),
+    Nothing,
+    Stopped,
+}
+
+impl Queue {
+    pub(crate) fn new(frames: usize, largest: usize, drop_oldest: bool, sequence: u32) -> Queue {
+        // One more, for the frame that is being sent.
+        let free = (0..=frames).map(|_| Vec::with_capacity(largest)).collect();
+        Queue {
+            state: Mutex::new(State {
+                waiting: VecDeque::with_capacity(frames),
+                free,
+                sequence,
+                dropped: 0,
+                stopped: false,
+                cut: false,
+            }),
+            changed: Condvar::new(),
+            largest,
+            drop_oldest,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Copies a frame into the queue. Every frame has a number, those that are dropped, too: the receiver counts them as lost.
+    pub(crate) fn put(&self, time: u64, data: &[u8]) -> Result<Sent, TooLarge> {
+        if data.len() > self.largest {
+            let (octets, largest) = (data.len(), self.largest);
+            return Err(TooLarge { octets, largest });
+        }
+        let mut state = self.lock();
+        let sequence = state.sequence;
+        state.sequence = sequence.wrapping_add(1);
+        let mut sent = Sent::Queued;
+        let is_full = state.free.len() <= 1;
+        if state.stopped || is_full && !self.drop_oldest {
+            state.dropped += 1;
+            return Ok(Sent::Dropped);
+        }
+        if is_full && let Some(oldest) = state.waiting.pop_front() {
+            state.free.push(oldest.data);
+            state.dropped += 1;
+            sent = Sent::OldestDropped;
+        }
+        let Some(mut memory) = state.free.pop() else {
+            state.dropped += 1;
+            return Ok(Sent::Dropped);
+        };
+        memory.clear();
+        memory.extend_from_slice(data);
+        let data = memory;
+        state.waiting.push_back(Queued {
+            sequence,
+            time,
+            data,
+        });
+        drop(state);
+        self.changed.notify_one();
+        Ok(sent)
+    }
+
+    /// Takes the next frame; waits for one for so long at most.
+    pub(crate) fn take(&self, wait: Duration) -> Turn {
+        let mut state = self.lock();
+        if state.waiting.is_empty() && !state.stopped {
+            state = self
+                .changed
+                .wait_timeout(state, wait)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
+        }
+        match state.waiting.pop_front() {
+            Some(frame) => Turn::Frame(frame),
+            None if state.stopped => Turn::Stopped,
+            None => Turn::Nothing,
+        }
+    }
+
+    /// Waits for a time, or until what waits is dropped.
+    pub(crate) fn pause(&self, time: Duration) {
+        let state = self.lock();
+        let _ended = self
+            .changed
+            .wait_timeout_while(state, time, |state| !state.cut);
+    }
+
+    /// Takes back the memory of a frame.
+    pub(crate) fn give_back(&self, memory: Vec<u8>) {
+        self.lock().free.push(memory);
+    }
+
+    /// Lets nothing more in; what waits is sent.
+    pub(crate) fn stop(&self) {
+        self.lock().stopped = true;
+        self.changed.notify_all();
+    }
+
+    /// Drops what waits, for good, and returns how much that was.
+    pub(crate) fn drop_waiting(&self) -> usize {
+        let mut state = self.lock();
+        let dropped = state.waiting.len();
+        while let Some(frame) = state.waiting.pop_front() {
+            state.free.push(frame.data);
+        }
+        state.dropped += dropped as u64;
+        state.cut = true;
+        drop(state);
+        self.changed.notify_all();
+        dropped
+    }
+
+    /// Returns how many frames wait, and how many were dropped.
+    pub(crate) fn counts(&self) -> (usize, u64) {
+        let state = self.lock();
+        (state.waiting.len(), state.dropped)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Duration = Duration::ZERO;
+
+    fn numbers(queue: &Queue) -> Vec<u32> {
+        let mut numbers = Vec::new();
+        while let Turn::Frame(frame) = queue.take(NOW) {
+            numbers.push(frame.sequence);
+            queue.give_back(frame.data);
+        }
+        numbers
+    }
+
+    #[test]
+    fn a_full_queue_drops_the_oldest_or_the_newest() {
+        for (oldest, left) in [(true, [2, 3, 4]), (false, [0, 1, 2])] {
+            let queue = Queue::new(3, 10, oldest, 0);
+            for _ in 0..5 {
+                let _ = queue.put(0, b"frame").unwrap();
+            }
+            assert_eq!(queue.counts(), (3, 2));
+            assert_eq!(numbers(&queue), left);
+        }
+    }
+
+    #[test]
+    fn memory_is_that_of_the_start() {
+        let queue = Queue::new(4, 100, true, u32::MAX);
+        for round in 0..50 {
+            let _ = queue.put(round, &[7; 100]).unwrap();
+            if round % 3 == 0
+                && let Turn::Frame(frame) = queue.take(NOW)
+            {
+                assert_eq!(frame.data.capacity(), 100);
+                queue.give_back(frame.data);
+            }
+        }
+        queue.drop_waiting();
+        let state = queue.lock();
+        assert_eq!(state.free.len(), 5);
+        assert!(state.free.iter().all(|memory| memory.capacity() == 100));
+    }
+
+    #[test]
+    fn a_frame_that_is_too_large_says_which_limit() {
+        let queue = Queue::new(1, 10, true, 0);
+        let error = queue.put(0, &[0; 11]).unwrap_err();
+        assert!(
+            error.to_string().contains("SenderOptions::largest"),
+            "{error}"
+        );
+        assert!(numbers(&queue).is_empty());
+    }
+
+    #[test]
+    fn what_waits_is_sent_after_a_stop_and_nothing_more_gets_in() {
+        let queue = Queue::new(2, 10, true, 0);
+        let _ = queue.put(0, b"one").unwrap();
+        queue.stop();
+        assert_eq!(queue.put(0, b"two"), Ok(Sent::Dropped));
+        assert_eq!(numbers(&queue), [0]);
+        assert!(matches!(queue.take(Duration::from_secs(60)), Turn::Stopped));
+    }
+}

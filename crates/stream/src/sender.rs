@@ -1,0 +1,373 @@
+//! The end that sends frames.
+
+use std::fmt;
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::thread;
+use std::time::Duration;
+
+use oxorb::policy::RelativeRoundtripTimeout;
+use oxorb::{Interface as _, Orb, Priority, SystemException};
+
+use crate::clock;
+use crate::meter::Reception;
+use crate::pace::{Pace, Paced};
+use crate::queue::{Queue, Queued, Sent, TooLarge, Turn};
+use crate::streams::{Report, SinkRef, Source, SourceRef, Stamp};
+use crate::table::nanoseconds;
+
+/// Options of a [`Sender`].
+#[derive(Clone, Debug)]
+pub struct SenderOptions {
+    /// Most octets of a frame: 60,000 unless said. (A datagram has 8,192 where its endpoint says no more with `max=`, 65,507 at
+    /// most.)
+    pub largest: usize,
+    /// Frames that wait, at most: 8 unless said. Memory for all of them is allocated at the start.
+    pub queue: usize,
+    /// A frame that finds the queue full takes the place of the oldest, as it does unless said; else it is dropped itself.
+    pub drop_oldest: bool,
+    /// The pace at which frames leave; as soon as they can unless said.
+    pub pace: Option<Pace>,
+    /// Time between two reports of receivers; every second unless said, `None`: no reports. Needs
+    /// an ORB that listens, at an endpoint that the receiver reaches.
+    pub reports: Option<Duration>,
+    /// Longest time that a frame may take to leave, connecting included; it is dropped then. 1 s unless said.
+    pub patience: Duration,
+    /// CORBA priority of the thread that sends, and so of the requests under `ClientPropagated`.
+    pub priority: Option<Priority>,
+}
+
+impl Default for SenderOptions {
+    fn default() -> SenderOptions {
+        SenderOptions {
+            largest: 60_000,
+            queue: 8,
+            drop_oldest: true,
+            pace: None,
+            reports: Some(Duration::from_secs(1)),
+            patience: Duration::from_secs(1),
+            priority: None,
+        }
+    }
+}
+
+/// A sender could not be started.
+pub enum StartError {
+    /// The object that hears reports could not be activated in the root POA.
+    Reports(Box<dyn std::error::Error + Send + Sync>),
+    /// The thread could not be started.
+    Thread(std::io::Error),
+}
+
+/// Counts of a [`Sender`]. Frames that were given to [`Sender::send`] are `sent + failed + dropped
+/// + waiting`, and one more while it leaves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SenderStatistics {
+    /// Frames that left.
+    pub sent: u64,
+    /// Octets of their data.
+    pub octets: u64,
+    /// Frames that could not be sent.
+    pub failed: u64,
+    /// Frames that were dropped because the queue was full or the sender had stopped.
+    pub dropped: u64,
+    /// Frames that wait.
+    pub waiting: usize,
+    /// Why the frame that failed last did.
+    pub failure: Option<SystemException>,
+}
+
+/// Last report of a receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Feedback {
+    /// Reception at the receiver.
+    pub reception: Reception,
+    /// Share of the frames between the last two reports that did not arrive, of 256.
+    pub fraction_lost: u8,
+    /// Time from when a frame left until the report on it came, less the time it was held there.
+    /// `None`: the frame is too old for the sender to know.
+    pub round_trip: Option<Duration>,
+}
+
+/// Sends one stream, from a thread of its own.
+///
+/// Frames have 32-bit numbers that begin anywhere, and the stream a number that was drawn at random, as in RFC 3550.
+pub struct Sender {
+    shared: Arc<Shared>,
+    ended: Mutex<mpsc::Receiver<()>>,
+    reports: Option<(Orb, SourceRef)>,
+}
+
+/// Frames whose time of leaving is remembered.
+const REMEMBERED: usize = 1024;
+
+struct Shared {
+    stream: u32,
+    queue: Queue,
+    sent: AtomicU64,
+    octets: AtomicU64,
+    failed: AtomicU64,
+    failure: Mutex<Option<SystemException>>,
+    feedback: Mutex<Option<Feedback>>,
+    /// The frame that left last.
+    newest: AtomicU32,
+    /// Times at which frames left, by their numbers.
+    left: Box<[AtomicU64]>,
+}
+
+impl Sender {
+    /// Starts a stream to an object. Allocates memory for all frames that may wait.
+    ///
+    /// # Errors
+    /// Neither the thread nor the object that hears reports is anything that usually fails: see [`StartError`].
+    pub fn start(orb: &Orb, to: &SinkRef, options: SenderOptions) -> Result<Sender, StartError> {
+        // Of a hasher that the process has seeded at random.
+        let drawn = RandomState::new().hash_one(clock::now());
+        let (stream, first) = ((drawn >> 32) as u32, drawn as u32);
+        let shared = Arc::new(Shared {
+            stream,
+            queue: Queue::new(
+                options.queue.max(1),
+                options.largest,
+                options.drop_oldest,
+                first,
+            ),
+            sent: AtomicU64::new(0),
+            octets: AtomicU64::new(0),
+            failed: AtomicU64::new(0),
+            failure: Mutex::new(None),
+            feedback: Mutex::new(None),
+            newest: AtomicU32::new(first),
+            left: (0..REMEMBERED).map(|_| AtomicU64::new(0)).collect(),
+        });
+        let source = match options.reports {
+            None => None,
+            Some(_) => {
+                let hears = Hears(shared.clone());
+                let source = orb.root_poa().activate(hears);
+                Some(source.map_err(|error| StartError::Reports(error.into()))?)
+            }
+        };
+        let (end, ended) = mpsc::channel();
+        let work = Work {
+            shared: shared.clone(),
+            to: to.with(RelativeRoundtripTimeout(options.patience)),
+            source: source.clone(),
+            pace: options.pace,
+            every: options.reports,
+        };
+        let (orb_of_thread, priority) = (orb.clone(), options.priority);
+        let thread = thread::Builder::new().name("stream".into()).spawn(move || {
+            // Told as an incident where the privilege is missing; a priority without a native one leaves the thread's own.
+            if let Some(priority) = priority {
+                let _ = orb_of_thread.set_thread_priority(priority);
+            }
+            work.run();
+            drop(end);
+        });
+        thread.map_err(StartError::Thread)?;
+        Ok(Sender {
+            shared,
+            ended: Mutex::new(ended),
+            reports: source.map(|source| (orb.clone(), source)),
+        })
+    }
+
+    /// Returns the number of the stream.
+    pub fn stream(&self) -> u32 {
+        self.shared.stream
+    }
+
+    /// Sends a frame that was taken at `time`, by any clock of the caller's that goes on evenly. Copies it, and never waits for
+    /// the network: takes a lock for as long as copying takes, allocates nothing, and wakes the thread that sends (one system
+    /// call).
+    ///
+    /// # Errors
+    /// The frame is larger than [`SenderOptions::largest`].
+    pub fn send(&self, time: Duration, data: &[u8]) -> Result<Sent, TooLarge> {
+        self.shared.queue.put(nanoseconds(time), data)
+    }
+
+    /// Returns what was counted so far.
+    pub fn statistics(&self) -> SenderStatistics {
+        let shared = &self.shared;
+        let (waiting, dropped) = shared.queue.counts();
+        SenderStatistics {
+            sent: shared.sent.load(Relaxed),
+            octets: shared.octets.load(Relaxed),
+            failed: shared.failed.load(Relaxed),
+            dropped,
+            waiting,
+            failure: *lock(&shared.failure),
+        }
+    }
+
+    /// Returns what the receiver reported last; `None`: nothing yet.
+    pub fn feedback(&self) -> Option<Feedback> {
+        *lock(&self.shared.feedback)
+    }
+
+    /// Sends what waits, for so long at most, and ends; returns how many frames were dropped instead. A frame that is just
+    /// leaving may take [`SenderOptions::patience`] longer; that is not waited for.
+    pub fn stop(self, within: Duration) -> usize {
+        self.end(within)
+    }
+
+    fn end(&self, within: Duration) -> usize {
+        self.shared.queue.stop();
+        let _ = lock(&self.ended).recv_timeout(within);
+        let dropped = self.shared.queue.drop_waiting();
+        if let Some((orb, source)) = &self.reports {
+            let _ = orb.root_poa().deactivate(source);
+        }
+        dropped
+    }
+}
+
+impl Drop for Sender {
+    fn drop(&mut self) {
+        self.end(Duration::ZERO);
+    }
+}
+
+/// Work of the thread.
+struct Work {
+    shared: Arc<Shared>,
+    to: SinkRef,
+    source: Option<SourceRef>,
+    pace: Option<Pace>,
+    every: Option<Duration>,
+}
+
+impl Work {
+    fn run(&self) {
+        let mut paced = Paced::default();
+        let mut described = None;
+        loop {
+            let next = self.describe_if_due(&mut described);
+            match self.shared.queue.take(next) {
+                Turn::Frame(frame) => {
+                    let wait = paced.wait(self.pace, clock::now());
+                    if wait > 0 {
+                        self.shared.queue.pause(Duration::from_nanos(wait));
+                    }
+                    paced.leaves(self.pace, clock::now(), frame.data.len());
+                    self.send(frame);
+                }
+                Turn::Nothing => {}
+                Turn::Stopped => return,
+            }
+        }
+    }
+
+    /// Tells the receiver where reports go, at the beginning and then as often as it reports: it may have missed it, or be
+    /// another one. Returns the time until then.
+    fn describe_if_due(&self, described: &mut Option<u64>) -> Duration {
+        let Some(every) = self.every else {
+            return Duration::from_secs(3600);
+        };
+        let (now, interval) = (clock::now(), nanoseconds(every));
+        let due = described.map_or(now, |at: u64| at.saturating_add(interval));
+        if now < due {
+            return Duration::from_nanos(due - now);
+        }
+        *described = Some(now);
+        let stream = self.shared.stream;
+        if let Err(failure) = self.to.describe(stream, self.source.as_ref(), interval) {
+            *lock(&self.shared.failure) = Some(failure);
+        }
+        every
+    }
+
+    fn send(&self, frame: Queued) {
+        let shared = &self.shared;
+        let at = Stamp {
+            stream: shared.stream,
+            sequence: frame.sequence,
+            time: frame.time,
+        };
+        let place = &shared.left[at.sequence as usize % REMEMBERED];
+        place.store(clock::now(), Relaxed);
+        shared.newest.store(at.sequence, Relaxed);
+        match self.to.frame(&at, &frame.data) {
+            Ok(()) => {
+                shared.sent.fetch_add(1, Relaxed);
+                let octets = frame.data.len() as u64;
+                shared.octets.fetch_add(octets, Relaxed);
+            }
+            Err(failure) => {
+                shared.failed.fetch_add(1, Relaxed);
+                *lock(&shared.failure) = Some(failure);
+            }
+        }
+        shared.queue.give_back(frame.data);
+    }
+}
+
+/// Hears reports.
+struct Hears(Arc<Shared>);
+
+impl Source for Hears {
+    fn arrived(&self, report: &Report) {
+        let shared = &self.0;
+        // Of a stream that had this address before.
+        if report.stream != shared.stream {
+            return;
+        }
+        let age = shared.newest.load(Relaxed).wrapping_sub(report.highest);
+        let left = shared.left[report.highest as usize % REMEMBERED].load(Relaxed);
+        let known = (age as usize) < REMEMBERED && left != 0;
+        let round_trip = known.then(|| {
+            let since = clock::now().saturating_sub(left);
+            Duration::from_nanos(since.saturating_sub(report.held))
+        });
+        *lock(&shared.feedback) = Some(Feedback {
+            reception: Reception {
+                highest: report.highest,
+                received: report.received,
+                lost: report.lost,
+                twice: report.twice,
+                late: report.late,
+                jitter: report.jitter,
+            },
+            fraction_lost: report.fraction_lost,
+            round_trip,
+        });
+    }
+}
+
+fn lock<T>(of: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StartError::Reports(error) => {
+                write!(
+                    f,
+                    "the object that hears a stream's reports was not activated: {error}"
+                )
+            }
+            StartError::Thread(error) => write!(f, "no thread for a stream: {error}"),
+        }
+    }
+}
+
+impl fmt::Debug for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for StartError {}
+
+impl fmt::Debug for Sender {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut f = f.debug_struct("Sender");
+        f.field("stream", &self.stream())
+            .field("statistics", &self.statistics());
+        f.finish_non_exhaustive()
+    }
+}

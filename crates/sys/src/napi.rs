@@ -1,0 +1,257 @@
+//! Threads that take packets from network devices, and their priority.
+//!
+//! A driver that uses NAPI takes packets in software interrupts, or in a thread for each of its queues, called
+//! `napi/DEVICE-NUMBER`. Such threads have a priority like any other, so that packets of urgent calls do not wait behind less
+//! urgent threads, and these not behind packets of bulk.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::schedule::{self, Schedule, Scheduling};
+
+/// Processes that are looked at for threads of a device, at most.
+const MOST_PROCESSES: usize = 100_000;
+
+/// The threads of a device have a schedule while this lives: the most urgent that was asked for. Dropping the last one gives
+/// the device and its threads back what they had.
+#[derive(Debug)]
+pub struct Threaded {
+    device: String,
+    id: u64,
+}
+
+impl Threaded {
+    /// Makes a device take its packets in threads, of which each is scheduled so. Looks at all
+    /// processes of the host; not for the path of a request.
+    ///
+    /// # Errors
+    /// [`NotThreaded`]: the device is as it was.
+    pub fn begin(device: &str, schedule: Schedule) -> Result<Threaded, NotThreaded> {
+        let mut devices = devices();
+        let at = match devices.iter().position(|known| known.name == device) {
+            Some(at) => at,
+            None => {
+                devices.push(Device::take(device)?);
+                devices.len() - 1
+            }
+        };
+        let known = &mut devices[at];
+        known.last += 1;
+        let id = known.last;
+        known.wanted.push((id, schedule));
+        if let Err(refused) = known.apply() {
+            known.wanted.retain(|(other, _)| *other != id);
+            release(&mut devices, at);
+            return Err(refused);
+        }
+        Ok(Threaded {
+            device: device.to_owned(),
+            id,
+        })
+    }
+}
+
+impl Drop for Threaded {
+    fn drop(&mut self) {
+        let mut devices = devices();
+        if let Some(at) = devices.iter().position(|known| known.name == self.device) {
+            devices[at].wanted.retain(|(id, _)| *id != self.id);
+            release(&mut devices, at);
+        }
+    }
+}
+
+/// Reason why the threads of a device cannot have a priority.
+///
+/// `Debug` prints what `Display` does.
+#[non_exhaustive]
+pub enum NotThreaded {
+    /// The host has no device of this name.
+    NoDevice,
+    /// The process may not say that threads take the device's packets (CAP_NET_ADMIN, and a `/sys`
+    /// that can be written).
+    NotPermitted(io::Error),
+    /// The device has no thread that can be seen: its driver does not use NAPI, none of its queues
+    /// is open, or this process is in a PID namespace of its own.
+    NoThreads,
+    /// The process may not give that priority to the device's threads (CAP_SYS_NICE).
+    NotScheduled(io::Error),
+}
+
+impl fmt::Display for NotThreaded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NotThreaded::NoDevice => f.write_str("there is no such network device"),
+            NotThreaded::NotPermitted(error) => write!(
+                f,
+                "this process may not have threads take its packets (CAP_NET_ADMIN, and a /sys that can be written): {error}"
+            ),
+            NotThreaded::NoThreads => f.write_str(
+                "no thread takes its packets: its driver does not use NAPI, it is switched off, or this process cannot see the \
+                 kernel's threads (a container)",
+            ),
+            NotThreaded::NotScheduled(error) => write!(
+                f,
+                "this process may not give the kernel's threads a priority (CAP_SYS_NICE): {error}"
+            ),
+        }
+    }
+}
+
+impl fmt::Debug for NotThreaded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for NotThreaded {}
+
+/// Returns the ids of the threads that take packets from a device, in ascending order. Looks at all processes.
+pub fn threads(device: &str) -> Vec<i32> {
+    let prefix = format!("napi/{device}-");
+    let mut found: Vec<i32> = fs::read_dir("/proc")
+        .into_iter()
+        .flatten()
+        .take(MOST_PROCESSES)
+        .filter_map(|entry| {
+            let id: i32 = entry.ok()?.file_name().to_str()?.parse().ok()?;
+            let name = fs::read_to_string(format!("/proc/{id}/comm")).ok()?;
+            let number = name.trim_end().strip_prefix(&prefix)?;
+            number.parse::<u32>().ok().map(|_| id)
+        })
+        .collect();
+    found.sort_unstable();
+    found
+}
+
+/// A device whose threads somebody wants scheduled.
+#[derive(Debug)]
+struct Device {
+    name: String,
+    /// Whether threads took its packets before.
+    threaded: bool,
+    /// Threads whose schedule was changed, with what they had.
+    before: Vec<(i32, Schedule)>,
+    wanted: Vec<(u64, Schedule)>,
+    last: u64,
+}
+
+static DEVICES: Mutex<Vec<Device>> = Mutex::new(Vec::new());
+
+fn devices() -> MutexGuard<'static, Vec<Device>> {
+    DEVICES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn release(devices: &mut Vec<Device>, at: usize) {
+    if devices[at].wanted.is_empty() {
+        devices.remove(at).give_back();
+    } else {
+        // Those who want it still were given more before.
+        let _ = devices[at].apply();
+    }
+}
+
+impl Device {
+    fn take(name: &str) -> Result<Device, NotThreaded> {
+        let file = setting(name).ok_or(NotThreaded::NoDevice)?;
+        let threaded = fs::read_to_string(&file).map_err(|_| NotThreaded::NoThreads)?;
+        let threaded = threaded.trim() != "0";
+        if !threaded {
+            fs::write(&file, "1").map_err(|error| match error.kind() {
+                // The device has no queue of NAPI.
+                io::ErrorKind::Unsupported => NotThreaded::NoThreads,
+                _ => NotThreaded::NotPermitted(error),
+            })?;
+        }
+        Ok(Device {
+            name: name.to_owned(),
+            threaded,
+            before: Vec::new(),
+            wanted: Vec::new(),
+            last: 0,
+        })
+    }
+
+    /// Gives each thread the most urgent schedule that is wanted.
+    fn apply(&mut self) -> Result<(), NotThreaded> {
+        let Some(most) = self.wanted.iter().map(|(_, it)| *it).max_by_key(rank) else {
+            return Ok(());
+        };
+        let threads = threads(&self.name);
+        if threads.is_empty() {
+            return Err(NotThreaded::NoThreads);
+        }
+        for thread in threads {
+            if self.before.iter().all(|(known, _)| *known != thread) {
+                let Ok(Scheduling::Class(schedule)) = schedule::of(thread) else {
+                    continue;
+                };
+                self.before.push((thread, schedule));
+            }
+            schedule::set(thread, most).map_err(NotThreaded::NotScheduled)?;
+        }
+        Ok(())
+    }
+
+    fn give_back(self) {
+        // Ids are used again: only what still is a thread of the device has its schedule from here.
+        let there = threads(&self.name);
+        for (thread, schedule) in self.before.iter().filter(|(id, _)| there.contains(id)) {
+            let _ = schedule::set(*thread, *schedule);
+        }
+        if !self.threaded
+            && let Some(file) = setting(&self.name)
+        {
+            let _ = fs::write(file, "0");
+        }
+    }
+}
+
+fn rank(schedule: &Schedule) -> (bool, i32) {
+    let real_time = matches!(
+        schedule.class,
+        schedule::Class::Fifo | schedule::Class::RoundRobin
+    );
+    (real_time, schedule.priority)
+}
+
+/// Returns the file that says whether threads take a device's packets.
+fn setting(device: &str) -> Option<PathBuf> {
+    let plain = !device.is_empty() && !device.contains('/') && device != "." && device != "..";
+    let folder = Path::new("/sys/class/net").join(device);
+    (plain && folder.exists()).then(|| folder.join("threaded"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schedule::Class;
+
+    const URGENT: Schedule = Schedule {
+        class: Class::Fifo,
+        priority: 5,
+    };
+
+    #[test]
+    fn a_device_that_is_not_there_is_named_so() {
+        for device in ["no-such-device", "", "..", "a/b"] {
+            let refused = Threaded::begin(device, URGENT).unwrap_err();
+            assert!(matches!(refused, NotThreaded::NoDevice), "{refused}");
+        }
+    }
+
+    /// Loopback has neither interrupts nor a driver that polls.
+    #[test]
+    fn loopback_has_no_threads() {
+        let refused = Threaded::begin("lo", URGENT).unwrap_err();
+        let expected = matches!(
+            refused,
+            NotThreaded::NoThreads | NotThreaded::NotPermitted(_)
+        );
+        assert!(expected, "{refused}");
+        assert!(devices().is_empty(), "nothing is left of it");
+    }
+}

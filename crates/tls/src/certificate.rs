@@ -1,0 +1,297 @@
+//! Names of a certificate's holder (RFC 5280). Only read once its signature was verified; hostile
+//! all the same.
+
+use std::fmt::Write as _;
+use std::net::IpAddr;
+
+use oxorb_transport::Subject;
+
+/// Most octets of a distinguished name in words; more are cut.
+const MAX_NAME: usize = 1024;
+/// Most names that are taken from a certificate.
+const MAX_NAMES: usize = 64;
+/// Most octets of one of them; longer ones are passed over.
+const MAX_ONE: usize = 256;
+
+const COMMON_NAME: &[u8] = &[0x55, 0x04, 0x03];
+const ALTERNATIVE_NAMES: &[u8] = &[0x55, 0x1d, 0x11];
+
+const SEQUENCE: u8 = 0x30;
+const SET: u8 = 0x31;
+const OBJECT_ID: u8 = 0x06;
+const OCTET_STRING: u8 = 0x04;
+const BOOLEAN: u8 = 0x01;
+
+/// Reads the subject of a certificate in DER, and its names. `None`: it is no certificate. Costs what the certificate is long.
+pub fn subject_of(der: &[u8], address: Option<IpAddr>) -> Option<Subject> {
+    let mut rest = der;
+    let mut certificate = expect(&mut rest, SEQUENCE)?;
+    let mut body = expect(&mut certificate, SEQUENCE)?;
+    // Version, which old certificates leave out.
+    if body.first() == Some(&0xa0) {
+        value(&mut body)?;
+    }
+    // Serial number, algorithm, issuer, validity.
+    for _ in 0..4 {
+        value(&mut body)?;
+    }
+    let subject = expect(&mut body, SEQUENCE)?;
+    // Public key.
+    value(&mut body)?;
+    let mut names = Vec::new();
+    let name = distinguished(subject, &mut names)?;
+    while let Some((tag, inner)) = value(&mut body) {
+        if tag == 0xa3 {
+            alternatives(inner, &mut names);
+        }
+    }
+    Some(Subject {
+        name: name.into(),
+        names: names.into(),
+        address,
+    })
+}
+
+/// Writes a name as RFC 4514 does, the last part first; adds the common names to `names`.
+fn distinguished(name: &[u8], names: &mut Vec<String>) -> Option<String> {
+    let mut parts = Vec::new();
+    let mut rest = name;
+    while !rest.is_empty() {
+        let mut set = expect(&mut rest, SET)?;
+        let mut part = String::new();
+        while !set.is_empty() {
+            let mut pair = expect(&mut set, SEQUENCE)?;
+            let kind = expect(&mut pair, OBJECT_ID)?;
+            let (tag, octets) = value(&mut pair)?;
+            let text = text(tag, octets);
+            if !part.is_empty() {
+                part.push('+');
+            }
+            match short(kind) {
+                Some(short) => part.push_str(short),
+                None => dotted(kind, &mut part),
+            }
+            part.push('=');
+            escape(&text, &mut part);
+            if kind == COMMON_NAME {
+                add(text, names);
+            }
+        }
+        parts.push(part);
+    }
+    parts.reverse();
+    let mut joined = parts.join(",");
+    if joined.len() > MAX_NAME {
+        let end = (0..=MAX_NAME).rev().find(|at| joined.is_char_boundary(*at));
+        joined.truncate(end.unwrap_or(0));
+        joined.push_str("...");
+    }
+    Some(joined)
+}
+
+fn alternatives(extensions: &[u8], names: &mut Vec<String>) -> Option<()> {
+    let mut outer = extensions;
+    let mut all = expect(&mut outer, SEQUENCE)?;
+    while !all.is_empty() {
+        let mut one = expect(&mut all, SEQUENCE)?;
+        if expect(&mut one, OBJECT_ID)? != ALTERNATIVE_NAMES {
+            continue;
+        }
+        let (mut tag, mut octets) = value(&mut one)?;
+        if tag == BOOLEAN {
+            (tag, octets) = value(&mut one)?;
+        }
+        if tag != OCTET_STRING {
+            return None;
+        }
+        let mut list = expect(&mut octets, SEQUENCE)?;
+        while !list.is_empty() {
+            let (tag, octets) = value(&mut list)?;
+            match tag {
+                // Mail address, host, URI.
+                0x81 | 0x82 | 0x86 => add(text(22, octets), names),
+                0x87 => {
+                    let v4 = <[u8; 4]>::try_from(octets).map(IpAddr::from);
+                    let v6 = <[u8; 16]>::try_from(octets).map(IpAddr::from);
+                    if let Ok(address) = v4.or(v6) {
+                        add(address.to_string(), names);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    Some(())
+}
+
+fn add(name: String, names: &mut Vec<String>) {
+    if !name.is_empty()
+        && name.len() <= MAX_ONE
+        && names.len() < MAX_NAMES
+        && !names.contains(&name)
+    {
+        names.push(name);
+    }
+}
+
+/// Reads tag and value of what comes next.
+fn value<'d>(rest: &mut &'d [u8]) -> Option<(u8, &'d [u8])> {
+    let (&[tag, length], mut behind) = rest.split_first_chunk::<2>()?;
+    // Tags of several octets are in no certificate.
+    if tag & 0x1f == 0x1f {
+        return None;
+    }
+    let length = match length {
+        short @ 0..=0x7f => usize::from(short),
+        long @ (0x81..=0x84) => {
+            let count = usize::from(long & 0x7f);
+            let (octets, further) = behind.split_at_checked(count)?;
+            behind = further;
+            octets
+                .iter()
+                .fold(0, |all, octet| all << 8 | usize::from(*octet))
+        }
+        _ => return None,
+    };
+    let (octets, further) = behind.split_at_checked(length)?;
+    *rest = further;
+    Some((tag, octets))
+}
+
+fn expect<'d>(rest: &mut &'d [u8], wanted: u8) -> Option<&'d [u8]> {
+    let (tag, octets) = value(rest)?;
+    (tag == wanted).then_some(octets)
+}
+
+fn text(tag: u8, octets: &[u8]) -> String {
+    match tag {
+        // BMPString.
+        30 => {
+            let units = octets
+                .chunks_exact(2)
+                .map(|pair| u16::from_be_bytes([pair[0], pair[1]]));
+            char::decode_utf16(units)
+                .map(|c| c.unwrap_or('\u{fffd}'))
+                .collect()
+        }
+        // T61String, as everybody writes it.
+        20 => octets.iter().map(|octet| char::from(*octet)).collect(),
+        _ => String::from_utf8_lossy(octets).into_owned(),
+    }
+}
+
+fn escape(text: &str, to: &mut String) {
+    let last = text.chars().count().saturating_sub(1);
+    for (at, c) in text.chars().enumerate() {
+        match c {
+            ',' | '+' | '"' | '\\' | '<' | '>' | ';' | '=' => to.extend(['\\', c]),
+            '#' | ' ' if at == 0 => to.extend(['\\', c]),
+            ' ' if at == last => to.extend(['\\', c]),
+            c if c.is_control() => {
+                let mut utf8 = [0; 4];
+                for octet in c.encode_utf8(&mut utf8).bytes() {
+                    let _ = write!(to, "\\{octet:02x}");
+                }
+            }
+            c => to.push(c),
+        }
+    }
+}
+
+fn short(kind: &[u8]) -> Option<&'static str> {
+    Some(match kind {
+        COMMON_NAME => "CN",
+        [0x55, 0x04, 0x05] => "serialNumber",
+        [0x55, 0x04, 0x06] => "C",
+        [0x55, 0x04, 0x07] => "L",
+        [0x55, 0x04, 0x08] => "ST",
+        [0x55, 0x04, 0x09] => "STREET",
+        [0x55, 0x04, 0x0a] => "O",
+        [0x55, 0x04, 0x0b] => "OU",
+        [0x09, 0x92, 0x26, 0x89, 0x93, 0xf2, 0x2c, 0x64, 0x01, 0x01] => "UID",
+        [0x09, 0x92, 0x26, 0x89, 0x93, 0xf2, 0x2c, 0x64, 0x01, 0x19] => "DC",
+        [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x09, 0x01] => "emailAddress",
+        _ => return None,
+    })
+}
+
+fn dotted(kind: &[u8], to: &mut String) {
+    let mut number: u64 = 0;
+    for (at, octet) in kind.iter().enumerate() {
+        number = number << 7 | u64::from(octet & 0x7f);
+        if octet & 0x80 != 0 {
+            continue;
+        }
+        let _ = match at {
+            0 => write!(to, "{}.{}", number / 40, number % 40),
+            _ => write!(to, ".{number}"),
+        };
+        number = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rcgen::{CertificateParams, DnType, KeyPair, SanType};
+
+    use super::*;
+
+    fn certificate(fill: impl FnOnce(&mut CertificateParams)) -> Vec<u8> {
+        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        params.distinguished_name = rcgen::DistinguishedName::new();
+        fill(&mut params);
+        let key = KeyPair::generate().unwrap();
+        params.self_signed(&key).unwrap().der().to_vec()
+    }
+
+    #[test]
+    fn a_subject_is_read_as_rfc_4514_writes_it() {
+        let der = certificate(|params| {
+            let name = &mut params.distinguished_name;
+            name.push(DnType::CountryName, "DE");
+            name.push(DnType::OrganizationName, "Bank, Inc.");
+            name.push(DnType::CommonName, "alice ");
+            params.subject_alt_names = vec![
+                SanType::DnsName("bank.example".try_into().unwrap()),
+                SanType::URI("spiffe://bank/alice".try_into().unwrap()),
+                SanType::IpAddress("10.1.2.3".parse().unwrap()),
+            ];
+        });
+        let subject = subject_of(&der, None).unwrap();
+        assert_eq!(&*subject.name, r"CN=alice\ ,O=Bank\, Inc.,C=DE");
+        let names: Vec<_> = subject.names.iter().map(String::as_str).collect();
+        assert_eq!(
+            names,
+            ["alice ", "bank.example", "spiffe://bank/alice", "10.1.2.3"]
+        );
+        assert!(subject.is_called("*.example") && subject.is_called("spiffe://bank/alice"));
+    }
+
+    #[test]
+    fn a_certificate_without_a_name_has_none() {
+        let subject = subject_of(&certificate(|_| {}), None).unwrap();
+        assert_eq!((&*subject.name, subject.names.len()), ("", 0));
+        assert_eq!(subject.to_string(), "a certificate without a name");
+    }
+
+    #[test]
+    fn cut_and_changed_certificates_do_no_harm() {
+        let der = certificate(|params| {
+            params
+                .distinguished_name
+                .push(DnType::CommonName, "x\u{1}y");
+        });
+        assert_eq!(&*subject_of(&der, None).unwrap().name, r"CN=x\01y");
+        for end in 0..der.len() {
+            assert!(subject_of(&der[..end], None).is_none());
+        }
+        let mut changed = der.clone();
+        for at in 0..der.len() {
+            for change in [0x01, 0x80, 0xff] {
+                changed[at] ^= change;
+                let _ = subject_of(&changed, None);
+                changed[at] ^= change;
+            }
+        }
+    }
+}

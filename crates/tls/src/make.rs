@@ -1,0 +1,173 @@
+//! Certificates to try with: an authority, and what it signs.
+
+use std::fmt;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType,
+    ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose, SerialNumber, date_time_ymd,
+};
+
+/// Certificates that are wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// Names and addresses of the host of the server.
+    pub hosts: Vec<String>,
+    /// Names of clients.
+    pub clients: Vec<String>,
+    /// Days for which all of them are valid. 1 to 3650.
+    pub days: u32,
+}
+
+/// A file that was made.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Made {
+    /// Name of the file.
+    pub name: String,
+    /// Content of the file, PEM.
+    pub content: String,
+    /// Whether there is a private key in it.
+    pub secret: bool,
+}
+
+/// Shows no key.
+impl fmt::Debug for Made {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Made({:?}, {} octets)", self.name, self.content.len())
+    }
+}
+
+/// Makes an authority of its own (`ca.pem`, `ca.key`), a certificate with its key for a server (`server.pem`) and for each
+/// client (`NAME.pem`). Keys are ECDSA on P-256, which every peer knows.
+///
+/// # Errors
+/// A host, a name or a number of days that cannot be.
+pub fn make(wanted: &Wanted) -> Result<Vec<Made>, String> {
+    if !(1..=3650).contains(&wanted.days) {
+        return Err("certificates are valid for 1 to 3650 days".to_owned());
+    }
+    if wanted.hosts.is_empty() {
+        return Err(
+            "a server's certificate needs a host: a name or an address by which clients reach it"
+                .to_owned(),
+        );
+    }
+    let is_name = |name: &str| {
+        let plain = |c: char| c.is_alphanumeric() || "-_.@".contains(c);
+        !name.is_empty() && !name.starts_with('.') && name.chars().all(plain)
+    };
+    for (at, name) in wanted.clients.iter().enumerate() {
+        if !is_name(name) || ["ca", "server"].contains(&name.as_str()) {
+            return Err(format!(
+                "{name:?} names a file, too: letters, digits and - _ . @ only, and neither ca nor server"
+            ));
+        }
+        if wanted.clients[..at].contains(name) {
+            return Err(format!("{name} is there twice"));
+        }
+    }
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    let today = i64::try_from(now.as_secs() / 86_400).unwrap_or(0);
+    let dated = |mut params: CertificateParams, name: &str| {
+        params.distinguished_name = DistinguishedName::new();
+        params.distinguished_name.push(DnType::CommonName, name);
+        // Since yesterday, for clocks that are late.
+        let at = |(year, month, day)| date_time_ymd(year, month, day);
+        params.not_before = at(day(today - 1));
+        params.not_after = at(day(today + 1 + i64::from(wanted.days)));
+        params
+    };
+    let failed = |error: rcgen::Error| error.to_string();
+    let key = || KeyPair::generate().map_err(failed);
+
+    let mut authority = dated(CertificateParams::default(), "OxORB test authority");
+    authority.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+    authority.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+    let authority = CertifiedIssuer::self_signed(authority, key()?).map_err(failed)?;
+    let made = |name: &str, content: String, secret| Made {
+        name: name.to_owned(),
+        content,
+        secret,
+    };
+    let mut all = vec![
+        made("ca.pem", authority.pem(), false),
+        made("ca.key", authority.key().serialize_pem(), true),
+    ];
+    // A server is a client, too, of the services that it uses, and a client that is called back a server.
+    let both = vec![
+        ExtendedKeyUsagePurpose::ServerAuth,
+        ExtendedKeyUsagePurpose::ClientAuth,
+    ];
+    let mut sign = |file: &str, name: &str, hosts: Vec<String>, number: u64| {
+        let hosts = CertificateParams::new(hosts);
+        let mut params = dated(hosts.map_err(|error| format!("{name}: {error}"))?, name);
+        params.serial_number = Some(SerialNumber::from(number));
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        params.extended_key_usages = both.clone();
+        let key = key()?;
+        let signed = params.signed_by(&key, &authority).map_err(failed)?;
+        all.push(made(file, signed.pem() + &key.serialize_pem(), true));
+        Ok::<(), String>(())
+    };
+    sign("server.pem", &wanted.hosts[0], wanted.hosts.clone(), 2)?;
+    for (name, number) in wanted.clients.iter().zip(3..) {
+        sign(&format!("{name}.pem"), name, Vec::new(), number)?;
+    }
+    Ok(all)
+}
+
+/// Returns year, month and day of a day, by its number since 1970.
+fn day(number: i64) -> (i32, u8, u8) {
+    // Days of the proleptic Gregorian calendar, years beginning in March (Hinnant, chrono-compatible date algorithms).
+    let shifted = number + 719_468;
+    let era = shifted.div_euclid(146_097);
+    let of_era = shifted.rem_euclid(146_097);
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = year + era * 400 + i64::from(month <= 2);
+    (year as i32, month as u8, day as u8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_are_those_of_the_calendar() {
+        for (number, date) in [
+            (0, (1970, 1, 1)),
+            (59, (1970, 3, 1)),
+            (19_782, (2024, 2, 29)),
+            (20_454, (2026, 1, 1)),
+        ] {
+            assert_eq!(day(number), date);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        let wanted = |host: &str, client: &str, days| Wanted {
+            hosts: vec![host.to_owned()],
+            clients: vec![client.to_owned()],
+            days,
+        };
+        for (wanted, part) in [
+            (wanted("localhost", "alice", 0), "1 to 3650 days"),
+            (wanted("localhost", "../alice", 9), "names a file"),
+            (wanted("localhost", "server", 9), "names a file"),
+            (wanted("b\u{fc}cher", "alice", 9), "b\u{fc}cher"),
+        ] {
+            let error = make(&wanted).unwrap_err();
+            assert!(error.contains(part), "{error}");
+        }
+        let made = make(&wanted("localhost", "alice", 9)).unwrap();
+        let names: Vec<_> = made.iter().map(|made| made.name.as_str()).collect();
+        assert_eq!(names, ["ca.pem", "ca.key", "server.pem", "alice.pem"]);
+        assert!(!format!("{made:?}").contains("PRIVATE"));
+    }
+}

@@ -1,0 +1,126 @@
+//! Errors of TLS, in words that say what to do.
+
+use rustls::{AlertDescription, CertificateError, Error, PeerIncompatible, PeerMisbehaved};
+
+/// Returns why a handshake or a connection failed, as the rest of a sentence. `peer` is what the other end is: `client` or
+/// `server`.
+pub(crate) fn why(error: &Error, peer: &str) -> String {
+    match error {
+        Error::InvalidCertificate(fault) => format!("the {peer}'s certificate {}", fault_of(fault)),
+        Error::InvalidCertRevocationList(fault) => {
+            format!("the list of revoked certificates (-ORBTlsRevoked) cannot be used: {fault:?}")
+        }
+        Error::NoCertificatesPresented => format!(
+            "the {peer} showed no certificate, and one is required (-ORBTlsClients required; its side sets -ORBTlsCertificate)"
+        ),
+        Error::AlertReceived(alert) => format!("the {peer} refused: {}", alert_of(*alert)),
+        Error::PeerIncompatible(
+            PeerIncompatible::SupportedVersionsExtensionRequired
+            | PeerIncompatible::Tls12NotOfferedOrEnabled
+            | PeerIncompatible::ServerTlsVersionIsDisabledByOurConfig
+            | PeerIncompatible::Tls12NotOffered
+            | PeerIncompatible::ServerDoesNotSupportTls12Or13,
+        ) => format!(
+            "the {peer} knows no version of TLS that is allowed here: 1.3 alone, unless -ORBTlsOld yes adds 1.2"
+        ),
+        Error::PeerIncompatible(fault) => format!("no common ground with the {peer}: {fault:?}"),
+        Error::InvalidMessage(_) => format!("the {peer} sent what is no TLS ({error})"),
+        Error::PeerMisbehaved(PeerMisbehaved::IllegalMiddleboxChangeCipherSpec)
+        | Error::InappropriateMessage { .. }
+        | Error::InappropriateHandshakeMessage { .. } => {
+            format!("the {peer} sent something that does not belong there ({error})")
+        }
+        Error::DecryptError => {
+            format!("octets of the {peer} were changed on the way, or made by somebody else")
+        }
+        other => format!("{other}"),
+    }
+}
+
+fn fault_of(fault: &CertificateError) -> String {
+    use CertificateError as Fault;
+    match fault {
+        Fault::Expired | Fault::ExpiredContext { .. } => {
+            "has expired; its holder needs a new one (or a clock is wrong)".to_owned()
+        }
+        Fault::NotValidYet | Fault::NotValidYetContext { .. } => {
+            "is not valid yet; a clock may be wrong".to_owned()
+        }
+        Fault::Revoked => "was revoked by its authority (-ORBTlsRevoked)".to_owned(),
+        Fault::UnknownIssuer => {
+            "was signed by nobody who is trusted here (-ORBTlsRoots)".to_owned()
+        }
+        Fault::UnknownRevocationStatus => {
+            "is of an authority of which there is no list of revoked certificates, and one is needed (-ORBTlsRevoked)"
+                .to_owned()
+        }
+        Fault::ExpiredRevocationList | Fault::ExpiredRevocationListContext { .. } => {
+            "may have been revoked: the list of revoked certificates is too old (-ORBTlsRevoked)".to_owned()
+        }
+        Fault::NotValidForName => {
+            "is for another name (-ORBTlsServerName says which is wanted)".to_owned()
+        }
+        Fault::NotValidForNameContext { expected, presented } => {
+            let expected = expected.to_str();
+            let presented = presented.join(", ");
+            format!(
+                "is for {presented}, and not for {expected} (-ORBTlsServerName says which name is wanted)"
+            )
+        }
+        Fault::BadSignature => "has a signature that is not its authority's".to_owned(),
+        Fault::BadEncoding => "is malformed".to_owned(),
+        Fault::InvalidPurpose | Fault::InvalidPurposeContext { .. } => {
+            "is not for this purpose: its extended key usage names the other side alone".to_owned()
+        }
+        Fault::Other(other) => format!("is refused: {}", other.0),
+        other => format!("is refused: {other:?}"),
+    }
+}
+
+fn alert_of(alert: AlertDescription) -> String {
+    use AlertDescription as Alert;
+    let what = match alert {
+        Alert::CertificateRequired | Alert::NoCertificate => {
+            "it wants a certificate, and was shown none (-ORBTlsCertificate)"
+        }
+        Alert::CertificateExpired => "our certificate has expired",
+        Alert::CertificateRevoked => "our certificate was revoked",
+        Alert::UnknownCA => "it does not trust the authority of our certificate",
+        Alert::BadCertificate => {
+            "it does not accept our certificate, which may be for another name or purpose"
+        }
+        Alert::UnsupportedCertificate => "it knows nothing of certificates such as ours",
+        Alert::CertificateUnknown => "it does not accept our certificate",
+        Alert::AccessDenied => "it does not let us in",
+        Alert::ProtocolVersion => {
+            "it speaks no version of TLS that is allowed here (-ORBTlsOld yes adds 1.2)"
+        }
+        Alert::HandshakeFailure => {
+            "it wants what we do not offer: a certificate (-ORBTlsCertificate), a version, a cipher"
+        }
+        Alert::UnrecognisedName => "it does not have the name that we asked for",
+        Alert::DecryptError => "it could not verify our signature",
+        _ => return format!("{alert:?}"),
+    };
+    format!("{what} (alert {})", u8::from(alert))
+}
+
+/// Reports whether an alert says that the server did not accept the client's part of the handshake.
+pub(crate) fn is_refusal(alert: AlertDescription) -> bool {
+    use AlertDescription as Alert;
+    matches!(
+        alert,
+        Alert::CertificateRequired
+            | Alert::NoCertificate
+            | Alert::CertificateExpired
+            | Alert::CertificateRevoked
+            | Alert::UnknownCA
+            | Alert::BadCertificate
+            | Alert::UnsupportedCertificate
+            | Alert::CertificateUnknown
+            | Alert::AccessDenied
+            | Alert::HandshakeFailure
+            | Alert::DecryptError
+            | Alert::InsufficientSecurity
+    )
+}

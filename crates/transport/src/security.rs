@@ -1,0 +1,232 @@
+//! Settings of certificates and keys.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// Certificates, keys, and whom to trust, for transports that protect what they carry.
+///
+/// Holds names of files, never their content. PEM is the only form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Security {
+    /// File with this side's certificate, and those between it and its root.
+    pub certificate: Option<PathBuf>,
+    /// File with the private key of the certificate; `None`: the file of the certificate holds it, too.
+    pub key: Option<PathBuf>,
+    /// File with the certificates of those whose signature is trusted.
+    pub roots: Option<PathBuf>,
+    /// File with lists of revoked certificates (CRL).
+    pub revoked: Option<PathBuf>,
+    /// SHA-256 of public keys (SubjectPublicKeyInfo): a server must have one of these. None: any that the roots vouch for.
+    pub pins: Vec<[u8; 32]>,
+    /// Whether servers ask clients for a certificate.
+    pub clients: ClientCertificates,
+    /// Name that a server's certificate must have.
+    pub server_name: ServerName,
+    /// Whether TLS 1.2 is spoken with peers that know nothing newer.
+    pub old: bool,
+    /// Time that a handshake may take.
+    pub handshake_time: Duration,
+    /// Most handshakes that are under way at one endpoint.
+    pub handshakes: usize,
+}
+
+impl Default for Security {
+    fn default() -> Self {
+        Self {
+            certificate: None,
+            key: None,
+            roots: None,
+            revoked: None,
+            pins: Vec::new(),
+            clients: ClientCertificates::default(),
+            server_name: ServerName::default(),
+            old: false,
+            handshake_time: Duration::from_secs(5),
+            handshakes: 256,
+        }
+    }
+}
+
+/// Demand of a server for certificates of its clients.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ClientCertificates {
+    /// Verifies a certificate if the client shows one, and serves those that do not, too. Where there are no roots to
+    /// verify by, none is asked for.
+    #[default]
+    Asked,
+    /// Refuses clients without a certificate that the roots vouch for.
+    Required,
+    /// Asks for none.
+    Ignored,
+}
+
+/// Name that the certificate of a server must have.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ServerName {
+    /// Host in the reference or URL, name or address.
+    #[default]
+    Host,
+    /// The given name, whatever the host.
+    Fixed(String),
+    /// Any: whoever has a certificate that the roots vouch for is taken for the server.
+    Any,
+}
+
+impl FromStr for ClientCertificates {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(match text {
+            "asked" => Self::Asked,
+            "required" => Self::Required,
+            "ignored" => Self::Ignored,
+            _ => return Err("expected asked, required or ignored"),
+        })
+    }
+}
+
+impl FromStr for ServerName {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(match text.split_once(':') {
+            None if text == "host" => Self::Host,
+            None if text == "any" => Self::Any,
+            Some(("name", name)) if !name.is_empty() => Self::Fixed(name.to_owned()),
+            _ => return Err("expected host, any or name:NAME"),
+        })
+    }
+}
+
+/// Reads a pin: 64 hexadecimal digits, or `sha256/` and base 64 as HTTP and curl write it.
+///
+/// # Errors
+/// What is expected.
+pub(crate) fn pin(text: &str) -> Result<[u8; 32], &'static str> {
+    const EXPECTED: &str = "a pin is SHA-256 of a public key: 64 hexadecimal digits, or sha256/ and 44 characters in base 64";
+    let octets = match text.strip_prefix("sha256/") {
+        Some(base64) => from_base64(base64),
+        None => from_hex(text),
+    };
+    octets
+        .and_then(|octets| octets.try_into().ok())
+        .ok_or(EXPECTED)
+}
+
+impl Security {
+    /// Reads pins separated by commas, and adds them.
+    ///
+    /// # Errors
+    /// What is expected of one.
+    pub fn pin(&mut self, list: &str) -> Result<(), &'static str> {
+        for text in list.split(',') {
+            self.pins.push(pin(text.trim())?);
+        }
+        Ok(())
+    }
+}
+
+fn from_hex(text: &str) -> Option<Vec<u8>> {
+    let digits: Option<Vec<u32>> = text.chars().map(|c| c.to_digit(16)).collect();
+    let digits = digits.filter(|digits| digits.len() % 2 == 0)?;
+    Some(
+        digits
+            .chunks(2)
+            .map(|pair| (pair[0] * 16 + pair[1]) as u8)
+            .collect(),
+    )
+}
+
+fn from_base64(text: &str) -> Option<Vec<u8>> {
+    let (mut bits, mut held, mut octets) = (0_u32, 0, Vec::new());
+    let digits = text.trim_end_matches('=');
+    if !text.len().is_multiple_of(4) || text.len() - digits.len() > 2 {
+        return None;
+    }
+    for c in digits.bytes() {
+        let value = match c {
+            b'A'..=b'Z' => c - b'A',
+            b'a'..=b'z' => c - b'a' + 26,
+            b'0'..=b'9' => c - b'0' + 52,
+            b'+' => 62,
+            b'/' => 63,
+            _ => return None,
+        };
+        bits = bits << 6 | u32::from(value);
+        held += 6;
+        if held >= 8 {
+            held -= 8;
+            octets.push((bits >> held) as u8);
+        }
+    }
+    // What is left over of the last digit is 0 in the one notation that octets have.
+    (bits & ((1 << held) - 1) == 0).then_some(octets)
+}
+
+/// Setting of [`Security`] that cannot be used.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SecurityError {
+    /// Name of the setting, as in `-ORBTlsRoots`.
+    pub setting: &'static str,
+    /// Value of the setting.
+    pub value: String,
+    /// Fault: a sentence without the full stop.
+    pub problem: String,
+}
+
+impl fmt::Display for SecurityError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "-ORB{} {}: {}", self.setting, self.value, self.problem)
+    }
+}
+
+impl fmt::Debug for SecurityError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for SecurityError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pins_in_both_notations() {
+        let mut security = Security::default();
+        let hex = "00".repeat(31) + "ff";
+        let base64 = format!("sha256/{}P8=", "A".repeat(41));
+        security.pin(&format!("{hex}, {base64}")).unwrap();
+        assert_eq!(security.pins.len(), 2);
+        assert_eq!(security.pins[0], security.pins[1]);
+        let long = format!("sha256/{}/w==", "A".repeat(41));
+        let odd = format!("sha256/{}P9=", "A".repeat(41));
+        for wrong in [
+            "",
+            "00",
+            "sha256/",
+            "sha256/A*",
+            &"0g".repeat(32),
+            &long,
+            &odd,
+        ] {
+            assert!(security.pin(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn names_and_clients() {
+        assert_eq!(
+            "name:bank".parse(),
+            Ok(ServerName::Fixed("bank".to_owned()))
+        );
+        assert_eq!("any".parse(), Ok(ServerName::Any));
+        assert!("name:".parse::<ServerName>().is_err());
+        assert!("host:x".parse::<ServerName>().is_err());
+        assert_eq!("required".parse(), Ok(ClientCertificates::Required));
+        assert!("maybe".parse::<ClientCertificates>().is_err());
+    }
+}

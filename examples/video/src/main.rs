@@ -1,0 +1,138 @@
+//! A video stream over datagrams, beside the same stream over TCP.
+//!
+//! ```text
+//! video                      both streams in this process, with a screen that stalls for a second in the middle
+//! video watch                takes streams, and prints references for them
+//! video send REFERENCE       sends a stream for ten seconds, and says how it arrived
+//! ```
+
+mod camera;
+
+use std::error::Error;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use oxorb::{Histogram, Interface as _, Orb};
+use oxorb_stream::streams::SinkRef;
+use oxorb_stream::{Pace, Receiver, ReceiverOptions, Sender, SenderOptions};
+
+/// Whole pictures are larger than the datagrams that TAO takes.
+const DATAGRAMS: &str = "diop://127.0.0.1:0/max=65507";
+const TCP: &str = "iiop://127.0.0.1:0";
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    match (arguments.next().as_deref(), arguments.next()) {
+        (None, _) => compare(Duration::from_secs(4)),
+        (Some("watch"), None) => watch(),
+        (Some("send"), Some(reference)) => send(&reference),
+        _ => Err("usage: video [watch | send REFERENCE]".into()),
+    }
+}
+
+fn options() -> SenderOptions {
+    let megabytes = 2_000_000.try_into().expect("more than 0");
+    SenderOptions {
+        // A whole picture leaves at once, and is made up for by the small ones behind it.
+        pace: Some(Pace::new(megabytes, 60_000)),
+        reports: Some(Duration::from_millis(500)),
+        ..SenderOptions::default()
+    }
+}
+
+/// Shows the same stream over both, to a screen that stalls.
+fn compare(time: Duration) -> Result<(), Box<dyn Error>> {
+    println!(
+        "over  pictures  on screen  lost  unsent  age p50 ms  age p90 ms  max ms  longest send ms"
+    );
+    for (name, endpoint) in [("UDP", DATAGRAMS), ("TCP", TCP)] {
+        let (near, far) = (
+            Orb::builder().listen(endpoint).build()?,
+            Orb::builder().listen(endpoint).build()?,
+        );
+        let begin = Instant::now();
+        let ages = Arc::new(Histogram::new());
+        let screen = ages.clone();
+        let stall = time / 2;
+        let stalled = Mutex::new(false);
+        let receiver = Receiver::start(ReceiverOptions::default(), move |frame| {
+            let age = begin
+                .elapsed()
+                .saturating_sub(Duration::from_nanos(frame.time));
+            screen.record(age.as_nanos() as u64);
+            let mut stalled = stalled.lock().unwrap_or_else(PoisonError::into_inner);
+            if begin.elapsed() > stall && !*stalled {
+                *stalled = true;
+                thread::sleep(Duration::from_secs(1));
+            }
+        })?;
+        let local: SinkRef = far.root_poa().activate(receiver.sink())?;
+        let sink: SinkRef = near.resolve(&local.to_ior())?;
+        let sender = Sender::start(&near, &sink, options())?;
+        let shown = camera::show(&sender, begin, time)?;
+        // The last ones are on their way.
+        thread::sleep(Duration::from_millis(1200));
+        let ages = ages.read();
+        let ms = |nanoseconds: u64| nanoseconds as f64 / 1e6;
+        println!(
+            "{name:4}{:10}{:11}{:6}{:8}{:12.2}{:12.2}{:8.1}{:17.3}",
+            shown.pictures,
+            ages.count,
+            shown.pictures - ages.count,
+            shown.statistics.dropped + shown.statistics.failed,
+            ms(ages.quantile(0.5)),
+            ms(ages.quantile(0.9)),
+            ms(ages.max_ns),
+            shown.longest_send.as_secs_f64() * 1e3,
+        );
+        sender.stop(Duration::from_secs(1));
+        drop(receiver);
+        near.shutdown(true)?;
+        far.shutdown(true)?;
+    }
+    Ok(())
+}
+
+/// Takes streams until the process ends by a signal.
+fn watch() -> Result<(), Box<dyn Error>> {
+    let orb = Orb::builder()
+        .listen("diop://:0/max=65507")
+        .listen("iiop://:0")
+        .build()?;
+    let receiver = Arc::new(Receiver::start(ReceiverOptions::default(), |_| {})?);
+    let sink: SinkRef = orb.root_poa().activate(receiver.sink())?;
+    println!("{}", sink.to_ior());
+    let counts = receiver.clone();
+    thread::spawn(move || {
+        loop {
+            thread::sleep(Duration::from_secs(2));
+            for (stream, reception) in counts.statistics().streams {
+                println!("stream {stream:08x}: {reception}");
+            }
+        }
+    });
+    orb.shutdown_on_signal()?;
+    orb.run();
+    Ok(())
+}
+
+fn send(reference: &str) -> Result<(), Box<dyn Error>> {
+    // Reports come back to a port of its own.
+    let orb = Orb::builder()
+        .listen("diop://:0")
+        .listen("iiop://:0")
+        .build()?;
+    let sink: SinkRef = orb.resolve(reference)?;
+    let sender = Sender::start(&orb, &sink, options())?;
+    let shown = camera::show(&sender, Instant::now(), Duration::from_secs(10))?;
+    thread::sleep(Duration::from_millis(700));
+    println!("{} pictures: {:?}", shown.pictures, sender.statistics());
+    match sender.feedback() {
+        Some(told) => println!("there: {}", told.reception),
+        None => println!("no report came"),
+    }
+    sender.stop(Duration::from_secs(1));
+    orb.shutdown(true)?;
+    Ok(())
+}

@@ -19,11 +19,17 @@ use crate::{SCHEME, words};
 /// Octets that one system call is given room for, as long as records are small: one of them and some more.
 const SMALL: usize = 4 << 10;
 
+/// Octets before the content of a record; the last two are the length of what follows.
+const HEADER: usize = 5;
+
+/// Octets of plain text in a record, at most: a longer text fills that many in each but the last.
+const FRAGMENT: usize = 16 << 10;
+
 /// Octets that one system call is given room for, where more came: the largest record there is.
-const LARGE: usize = 5 + (16 << 10) + 256;
+const LARGE: usize = HEADER + FRAGMENT + 256;
 
 /// Octets that are encrypted before they are written, at most: two of the largest records.
-const BATCH: usize = 32 << 10;
+const BATCH: usize = 2 * FRAGMENT;
 
 /// Slices of a batch.
 const BATCH_SLICES: usize = 16;
@@ -335,6 +341,10 @@ impl TlsLink {
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return,
         };
+        // A record that went out in part cannot be followed by another.
+        if writing.broken {
+            return;
+        }
         let mut tls = self.tls();
         while tls.wants_write() {
             if tls.write_tls(&mut writing.octets).is_err() {
@@ -359,6 +369,19 @@ impl TlsLink {
             self.flush();
         }
     }
+}
+
+/// Returns how many octets of the `batch` that ends `records` the peer can decrypt after the first `sent` octets of them.
+fn plain_octets(records: &[u8], sent: usize, batch: usize) -> usize {
+    let (mut whole, mut all, mut at) = (0, 0, 0);
+    while let Some(&[_, _, _, high, low]) = records.get(at..at + HEADER) {
+        at += HEADER + usize::from(u16::from_be_bytes([high, low]));
+        all += 1;
+        whole += usize::from(at <= sent);
+    }
+    // Before the batch stands what TLS itself had to say.
+    let before = all - batch.div_ceil(FRAGMENT).min(all);
+    batch.min(whole.saturating_sub(before) * FRAGMENT)
 }
 
 impl Link for TlsLink {
@@ -390,7 +413,8 @@ impl Link for TlsLink {
             };
             if let Err(failed) = sent {
                 writing.broken = true;
-                // Records that went out in part tell the peer nothing, but it may have read those before.
+                written += plain_octets(&writing.octets, failed.written, batch);
+                // A record that went out in part tells the peer nothing, but is more than nothing.
                 let some = usize::from(failed.written > 0);
                 return Err(WriteError {
                     written: written.max(some),
@@ -541,4 +565,36 @@ fn nanoseconds(timeout: Option<Duration>) -> u64 {
     timeout.map_or(NO_TIMEOUT, |time| {
         u64::try_from(time.as_nanos()).unwrap_or(NO_TIMEOUT)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A record with a content of `length` octets.
+    fn record(length: u16) -> Vec<u8> {
+        let mut octets = vec![0x17, 3, 3];
+        octets.extend(length.to_be_bytes());
+        octets.resize(HEADER + usize::from(length), 0);
+        octets
+    }
+
+    #[test]
+    fn whole_records_are_counted_as_what_they_hold() {
+        // An alert of TLS itself, and a batch of two records.
+        let records = [record(26), record(16_401), record(1_017)].concat();
+        let batch = FRAGMENT + 1_000;
+        let alert = HEADER + 26;
+        let first = alert + HEADER + 16_401;
+        for (sent, plain) in [
+            (0, 0),
+            (alert, 0),
+            (first - 1, 0),
+            (first, FRAGMENT),
+            (records.len() - 1, FRAGMENT),
+            (records.len(), batch),
+        ] {
+            assert_eq!(plain_octets(&records, sent, batch), plain, "{sent} sent");
+        }
+    }
 }

@@ -4,6 +4,7 @@ use std::env;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -179,6 +180,80 @@ impl Drop for Process {
     }
 }
 
+/// Returns the name of a test of this binary as the harness prints it, for [`rerun`] and
+/// [`traced`](crate::syscalls::traced): wherever its module moves.
+///
+/// # Panics
+/// If `test` is a closure.
+pub fn test_name<R>(test: impl Fn() -> R) -> &'static str {
+    let path = std::any::type_name_of_val(&test);
+    let (_, name) = path.split_once("::").expect("a path begins with a crate");
+    assert!(!name.contains('{'), "{path} is no test");
+    name
+}
+
+/// Reports whether this process runs `test` alone. If it does not, runs `test` in a process of its own,
+/// whose output is shown.
+///
+/// For tests that count what the process has: descriptors, threads, memory, allocations of all threads. Tests beside them
+/// would add to it, and so would the harness, which starts threads and prints.
+///
+/// ```no_run
+/// use oxorb_testkit::process::alone;
+///
+/// // In a test file, this is a #[test].
+/// fn no_descriptor_is_left() {
+///     if !alone(no_descriptor_is_left) {
+///         return;
+///     }
+///     // ... what counts descriptors ...
+/// }
+/// ```
+///
+/// # Panics
+/// If `test` fails in the process of its own.
+#[must_use = "a test that is not alone ends here"]
+#[track_caller]
+pub fn alone<R>(test: impl Fn() -> R) -> bool {
+    let name = test_name(test);
+    if env::var(ALONE).is_ok_and(|running| running == name) {
+        return true;
+    }
+    let mut again = rerun(name);
+    again.env(ALONE, name);
+    for line in Process::spawn(again).wait_success(LIMIT) {
+        match line.error {
+            true => eprintln!("{}", line.text),
+            false => println!("{}", line.text),
+        }
+    }
+    false
+}
+
+/// Takes the turn among the tests of this process that count what is counted for all of it, and that only such tests add to.
+///
+/// Those that anything else in the process would disturb run [`alone`].
+#[must_use = "the turn ends when the guard is dropped"]
+pub fn turn() -> Turn {
+    static TURN: Mutex<()> = Mutex::new(());
+    Turn {
+        // One that failed has ended all the same.
+        _guard: TURN.lock().unwrap_or_else(PoisonError::into_inner),
+    }
+}
+
+/// The guard of [`turn`].
+#[derive(Debug)]
+pub struct Turn {
+    _guard: MutexGuard<'static, ()>,
+}
+
+/// Set in the process that [`alone`] starts to the name of its test.
+const ALONE: &str = "OXORB_TESTKIT_ALONE";
+
+/// Longer than any test that is [`alone`] takes. Those that may hang have a watchdog, which shows where.
+const LIMIT: Duration = Duration::from_secs(60 * 60);
+
 /// The command that runs one test of this very test binary in a process of its own.
 ///
 /// The test finds out which process it is in by an environment variable of its own. A binary for another processor is run by
@@ -240,6 +315,32 @@ mod tests {
     #[should_panic(expected = "ended without writing")]
     fn an_early_end_is_noticed() {
         shell("echo nothing").wait_for_line("ready", LONG);
+    }
+
+    #[test]
+    fn a_test_is_found_by_its_name() {
+        let name = "process::tests::a_test_is_found_by_its_name";
+        assert_eq!(test_name(a_test_is_found_by_its_name), name);
+    }
+
+    #[test]
+    fn a_test_that_is_alone_has_no_other_beside_it() {
+        if !alone(a_test_that_is_alone_has_no_other_beside_it) {
+            return;
+        }
+        assert!(env::args().any(|argument| argument == "--test-threads=1"));
+    }
+
+    #[test]
+    #[ignore = "run by the test below"]
+    fn wrong_when_alone() {
+        assert!(env::var_os(ALONE).is_none(), "wrong only here");
+    }
+
+    #[test]
+    #[should_panic(expected = "wrong only here")]
+    fn a_test_that_fails_alone_fails() {
+        let _ = alone(wrong_when_alone);
     }
 
     #[test]

@@ -21,7 +21,7 @@ use oxorb_testkit::process::Process;
 use super::{LONG, Record, event, until};
 
 #[allow(dead_code, reason = "other tests use the rest")]
-#[path = "../../../../tests/faults/tests/common/world.rs"]
+#[path = "../../../../tests/faults/tests/it/common/world.rs"]
 mod world;
 
 use world::World;

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use oxorb::{Concurrency, IdAssignment, Lifespan, ObjectRef, Orb, Policies};
-use oxorb_testkit::process::{Process, rerun};
+use oxorb_testkit::process::{Process, rerun, test_name};
 
 use super::{LONG, Pinger};
 
@@ -21,9 +21,9 @@ pub(crate) struct Child {
 }
 
 impl Child {
-    /// Starts one, by way of a test of this file called `serve` that calls [`serve`].
+    /// Starts one.
     pub(crate) fn start(endpoints: &str, concurrency: Concurrency) -> Child {
-        Child::run(rerun("serve"), endpoints, concurrency)
+        Child::run(rerun(test_name(serve)), endpoints, concurrency)
     }
 
     /// The same with at most so many descriptors.
@@ -32,7 +32,7 @@ impl Child {
         endpoints: &str,
         concurrency: Concurrency,
     ) -> Child {
-        let test = rerun("serve");
+        let test = rerun(test_name(serve));
         let mut shell = Command::new("sh");
         shell
             .args(["-c", &format!("ulimit -n {most}; exec \"$0\" \"$@\"")])
@@ -63,7 +63,9 @@ impl Child {
 }
 
 /// What the process does; nothing in any other.
-pub(crate) fn serve() {
+#[test]
+#[ignore = "a server for other tests"]
+fn serve() {
     if env::var_os(SERVING).is_none() {
         return;
     }

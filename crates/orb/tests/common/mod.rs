@@ -27,8 +27,8 @@ use oxorb::{
 };
 use oxorb_cdr::{ByteOrder, Decoder, Encoder, Result as CdrResult};
 use oxorb_giop::{RequestHeader, TargetAddress};
-use oxorb_testkit::process::{Process, rerun};
 
+pub(crate) use oxorb_testkit::process::alone;
 pub(crate) use oxorb_testkit::until;
 pub(crate) use transport::only_over;
 use transport::wire;
@@ -269,18 +269,6 @@ pub(crate) fn request(
     args(&mut e);
     wire().finish(&mut e, begun).unwrap();
     e.finish().to_vec()
-}
-
-/// Whether this is a process of its own for `test`; if not, it has run in one.
-pub(crate) fn alone(test: &str) -> bool {
-    const ALONE: &str = "OXORB_TEST_ALONE";
-    if std::env::var_os(ALONE).is_some() {
-        return true;
-    }
-    let mut again = rerun(test);
-    again.env(ALONE, "yes");
-    Process::spawn(again).wait_success(LONG);
-    false
 }
 
 /// Over soon, and long enough to connect in on a loaded machine.

@@ -1,0 +1,61 @@
+//! `oxorb sched` run as people and programs do.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+pub(crate) fn sched(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_oxorb"))
+        .arg("sched")
+        .args(args)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .stdin(Stdio::null())
+        .output()
+        .expect("the command starts")
+}
+
+pub(crate) fn text(octets: &[u8]) -> String {
+    String::from_utf8(octets.to_vec()).expect("the command prints UTF-8")
+}
+
+/// What it prints when it succeeds and has nothing to complain of.
+pub(crate) fn good(args: &[&str]) -> String {
+    let output = sched(args);
+    assert_eq!(text(&output.stderr), "", "{args:?}");
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "{args:?}: {}",
+        text(&output.stdout)
+    );
+    text(&output.stdout)
+}
+
+/// A folder of one test alone, removed at the end.
+pub(crate) struct Folder(pub(crate) PathBuf);
+
+impl Folder {
+    pub(crate) fn new(test: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("oxorb-{test}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir(&path).expect("a folder for temporary files");
+        Folder(path)
+    }
+
+    /// Writes a file there; gives its path.
+    pub(crate) fn file(&self, name: &str, text: &str) -> String {
+        let path = self.path(name);
+        fs::write(&path, text).expect("the folder can be written to");
+        path
+    }
+
+    pub(crate) fn path(&self, name: &str) -> String {
+        self.0.join(name).display().to_string()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}

@@ -1,0 +1,575 @@
+//! `oxorb deploy` run as people and programs do.
+
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+use crate::common::{Folder, text};
+
+const PLANS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../deploy/tests/plans");
+
+fn deploy(args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_oxorb"));
+    command
+        .arg("deploy")
+        .args(args)
+        .current_dir(PLANS)
+        .stdin(Stdio::null());
+    command.output().expect("the command starts")
+}
+
+fn good(args: &[&str]) -> String {
+    let output = deploy(args);
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{args:?}: {out}{err}");
+    assert_eq!(err, "", "{args:?}");
+    out
+}
+
+fn refused(args: &[&str]) -> String {
+    let output = deploy(args);
+    assert_eq!(
+        output.status.code(),
+        Some(1),
+        "{args:?}: {}",
+        text(&output.stdout)
+    );
+    text(&output.stdout) + &text(&output.stderr)
+}
+
+const EVERYTHING: &[&str] = &[
+    "check",
+    "collision.toml",
+    "--idl",
+    "avionics.idl",
+    "--rt",
+    "collision-rt.toml",
+    "--domain",
+    "domain.toml",
+];
+
+#[test]
+fn a_good_plan_is_proved_in_text_and_in_json() {
+    let told = good(EVERYTHING);
+    assert!(
+        told.starts_with("cockpit: 57.88 % of one processor\n"),
+        "{told}"
+    );
+    assert!(
+        told.contains(
+            "  ok      20  slow rate -> radar.refresh -> warning.update: 15.15 ms of 30 ms\n"
+        ),
+        "{told}"
+    );
+    let end = "good: 6 instances on 1 node, 6 connections; every critical deadline is proved\n";
+    assert!(told.ends_with(end), "{told}");
+    let json: Value =
+        serde_json::from_str(&good(&[EVERYTHING, &["--format", "json"]].concat())).unwrap();
+    assert_eq!(
+        (&json["good"], &json["safe"]),
+        (&Value::Bool(true), &Value::Bool(true))
+    );
+    let chains = json["chains"].as_array().unwrap();
+    let warning = chains
+        .iter()
+        .find(|chain| chain["steps"][2] == "warning.update")
+        .unwrap();
+    assert_eq!(warning["response_ns"], 15_150_000);
+    assert_eq!(warning["priority"], 20);
+}
+
+#[test]
+fn ports_and_types_come_from_idl() {
+    let folder = Folder::new("deploy-idl");
+    let idl = std::fs::read_to_string(format!("{PLANS}/avionics.idl")).unwrap();
+    let changed = idl.replace("uses Location source", "uses multiple Location source");
+    let file = folder.file("changed.idl", &changed);
+    let told = refused(&["check", "avionics.toml", "--idl", &file]);
+    let wanted =
+        "error: navigation.source is a MultiplexReceptacle in IDL, and a SimplexReceptacle here\n";
+    assert!(
+        told.starts_with("avionics.toml:") && told.contains(wanted),
+        "{told}"
+    );
+}
+
+#[test]
+fn facets_of_local_interfaces_are_no_ports_of_plans() {
+    let folder = Folder::new("deploy-local");
+    let idl = std::fs::read_to_string(format!("{PLANS}/avionics.idl")).unwrap();
+    let local =
+        "local interface Tuning { void tune(); };\n  component Sensor {\n    provides Tuning knob;";
+    let idl = folder.file("local.idl", &idl.replace("component Sensor {", local));
+    let plan = std::fs::read_to_string(format!("{PLANS}/avionics.toml")).unwrap();
+    let file = folder.file("plan.toml", &plan.replace("gps.location", "gps.knob"));
+    let told = refused(&["check", &file, "--idl", &idl]);
+    assert!(
+        told.contains("\"gps\" has no port \"knob\"; it has location, ready, refresh\n"),
+        "{told}"
+    );
+}
+
+#[test]
+fn errors_have_a_file_and_a_place() {
+    let folder = Folder::new("deploy-errors");
+    let plan = std::fs::read_to_string(format!("{PLANS}/avionics.toml")).unwrap();
+    let file = folder.file(
+        "plan.toml",
+        &plan.replace(
+            "node = \"cockpit\"\n\n[[instance]]\nname = \"navigation\"",
+            "\n[[instance]]\nname = \"navigation\"",
+        ),
+    );
+    let told = refused(&["check", &file]);
+    assert!(
+        told.contains("plan.toml:31:1: error: instance \"gps\" is on no node; give it a node\n"),
+        "{told}"
+    );
+    let json = deploy(&["check", &file, "--format", "json"]);
+    let json: Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(json["findings"][0]["line"], 31);
+    assert_eq!(json["good"], false);
+    let file = folder.file(
+        "plan.cdp",
+        "<Deployment:DeploymentPlan>\n  <colour/>\n</Deployment:DeploymentPlan>",
+    );
+    let told = refused(&["check", &file]);
+    assert!(
+        told.contains("plan.cdp:2:3: <DeploymentPlan> has no <colour>"),
+        "{told}"
+    );
+    let told = refused(&["check", "domain.toml"]);
+    assert!(
+        told.contains("expected a plan, and this is a document of kind Domain"),
+        "{told}"
+    );
+    assert_eq!(deploy(&["check"]).status.code(), Some(2));
+}
+
+#[test]
+fn documents_are_converted_either_way() {
+    let folder = Folder::new("deploy-convert");
+    for name in [
+        "ciao.cdp",
+        "harbour.csr",
+        "gps.cpd",
+        "collision.toml",
+        "collision-rt.toml",
+        "domain.toml",
+    ] {
+        let (toml, xml, back) = (
+            folder.path("a.toml"),
+            folder.path("a.xml"),
+            folder.path("b.toml"),
+        );
+        good(&["convert", name, &toml]);
+        good(&["convert", &toml, &xml]);
+        good(&["convert", &xml, &back]);
+        let read = |path: &str| std::fs::read_to_string(path).unwrap();
+        assert_eq!(read(&toml), read(&back), "{name}");
+    }
+    assert!(
+        good(&["convert", "collision.toml", "-", "--to", "xml"])
+            .contains("xmi:idref=\"CollisionRadar\"")
+    );
+    let told = refused(&["convert", "collision.toml", "-"]);
+    assert!(
+        told.contains("-: the ending tells no form") && told.contains("say --to xml or --to toml"),
+        "{told}"
+    );
+}
+
+#[test]
+fn priorities_are_chosen_and_written() {
+    let folder = Folder::new("deploy-assign");
+    let flat = std::fs::read_to_string(format!("{PLANS}/collision-rt.toml")).unwrap();
+    let flat = folder.file(
+        "flat.toml",
+        &flat.replace("policySet = \"collision\"", "policySet = \"navigation\""),
+    );
+    assert!(refused(&["check", "collision.toml", "--rt", &flat]).contains("warning.update"));
+    let out = folder.path("assigned.csr");
+    let told = good(&["check", "collision.toml", "--rt", &flat, "--assign", &out]);
+    assert!(
+        told.contains("priorities by deadline, written to "),
+        "{told}"
+    );
+    let xml = std::fs::read_to_string(&out).unwrap();
+    assert!(
+        xml.contains("<threadpoolWithLanes id=\"assigned\">"),
+        "{xml}"
+    );
+    good(&["check", "collision.toml", "--rt", &out]);
+}
+
+const COMMAND: &[&str] = &[
+    "--command",
+    "/bin/true --plan {plan} --node {node} --process {process}",
+];
+
+/// The command of processes with real-time resources.
+const RT_COMMAND: &[&str] = &[
+    "--command",
+    "/bin/true --plan {plan} --rt {rt} --node {node} --process {process}",
+];
+
+#[test]
+fn units_of_systemd_are_written_and_checked_where_that_is_possible() {
+    let folder = Folder::new("deploy-systemd");
+    let out = folder.path("units");
+    let args: &[&str] = &[
+        "emit",
+        "systemd",
+        "collision.toml",
+        "--rt",
+        "collision-rt.toml",
+        "--out",
+        &out,
+    ];
+    let told = good(&[args, RT_COMMAND].concat());
+    let is_checked = Command::new("systemd-analyze")
+        .arg("--version")
+        .output()
+        .is_ok();
+    match is_checked {
+        true => assert!(
+            told.contains("cockpit: 2 units, checked by systemd-analyze"),
+            "{told}"
+        ),
+        false => {
+            assert!(
+                told.contains(
+                    "cockpit: 2 units, NOT CHECKED: systemd-analyze is not installed here"
+                ),
+                "{told}"
+            );
+            eprintln!(
+                "NOT CHECKED: systemd-analyze is not installed; the units were only compared"
+            );
+        }
+    }
+    let unit = "oxorb-avionics-display-with-collision-warning-main.service";
+    let unit = std::fs::read_to_string(format!("{out}/cockpit/{unit}")).unwrap();
+    for line in [
+        "LimitRTPRIO=99",
+        "LimitMEMLOCK=infinity",
+        "Restart=on-failure",
+        "PartOf=oxorb-avionics-display-with-collision-warning.target",
+    ] {
+        assert!(
+            unit.lines().any(|found| found == line),
+            "no {line} in\n{unit}"
+        );
+    }
+    assert!(
+        unit.contains("ExecStart=/bin/true --plan /")
+            && unit.contains("/collision-rt.toml --node cockpit --process main\n"),
+        "{unit}"
+    );
+    // Without priorities there are no privileges.
+    let plain: &[&str] = &["emit", "systemd", "collision.toml", "--out", &out];
+    good(&[plain, COMMAND].concat());
+    let unit = std::fs::read_to_string(format!(
+        "{out}/cockpit/oxorb-avionics-display-with-collision-warning-main.service"
+    ))
+    .unwrap();
+    assert!(!unit.contains("RTPRIO"), "{unit}");
+    let told = refused(&[args, &["--command", "true"]].concat());
+    assert!(
+        told.contains("has to begin with the absolute path"),
+        "{told}"
+    );
+    let told = refused(&[args, COMMAND].concat());
+    assert!(
+        told.contains("without the real-time resources: add --rt {rt}"),
+        "{told}"
+    );
+    let told = refused(&[plain, RT_COMMAND].concat());
+    assert!(told.contains("has {rt}, and no real-time"), "{told}");
+}
+
+/// What the API server demands of names.
+fn is_name(name: &Value) -> bool {
+    let name = name.as_str().unwrap_or_default();
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    (1..=63).contains(&name.len())
+        && name.chars().all(is_plain)
+        && !name.starts_with('-')
+        && !name.ends_with('-')
+}
+
+/// The parts of the schema of `apps/v1` Deployment that a manifest of ours touches.
+fn valid(deployment: &Value) {
+    let only = |value: &Value, keys: &[&str]| {
+        let object = value.as_object().expect("an object");
+        object
+            .keys()
+            .for_each(|key| assert!(keys.contains(&key.as_str()), "{key} of {value}"));
+    };
+    only(deployment, &["apiVersion", "kind", "metadata", "spec"]);
+    only(&deployment["metadata"], &["name", "labels", "annotations"]);
+    assert!(is_name(&deployment["metadata"]["name"]), "{deployment}");
+    let spec = &deployment["spec"];
+    only(spec, &["replicas", "strategy", "selector", "template"]);
+    let wanted = spec["selector"]["matchLabels"]
+        .as_object()
+        .expect("a selector is required");
+    for (key, value) in wanted {
+        assert_eq!(
+            &spec["template"]["metadata"]["labels"][key], value,
+            "a selector has to fit its template"
+        );
+    }
+    let pod = &spec["template"]["spec"];
+    only(pod, &["nodeSelector", "containers", "volumes"]);
+    for container in pod["containers"]
+        .as_array()
+        .expect("containers are required")
+    {
+        only(
+            container,
+            &[
+                "name",
+                "image",
+                "command",
+                "volumeMounts",
+                "securityContext",
+                "resources",
+            ],
+        );
+        assert!(is_name(&container["name"]) && container["image"].is_string());
+        for mount in container["volumeMounts"].as_array().unwrap() {
+            let volumes = pod["volumes"].as_array().unwrap();
+            assert!(
+                volumes.iter().any(|volume| volume["name"] == mount["name"]),
+                "{mount} has no volume"
+            );
+        }
+    }
+}
+
+/// Has the schemas of Kubernetes itself check a list, where the Python package kubernetes-validate is installed.
+fn valid_for_kubernetes(folder: &Folder, list: &Value) {
+    let validate = |file: &str| {
+        let mut python = Command::new("python3");
+        python.args(["-m", "kubernetes_validate", "--strict", file]);
+        python.stdin(Stdio::null()).output()
+    };
+    let probe = Command::new("python3")
+        .args(["-c", "import kubernetes_validate"])
+        .output();
+    if !probe.is_ok_and(|probe| probe.status.success()) {
+        eprintln!(
+            "NOT CHECKED by the schemas of Kubernetes: kubernetes-validate is not installed; the parts that matter were compared"
+        );
+        return;
+    }
+    for (at, item) in list["items"].as_array().unwrap().iter().enumerate() {
+        let file = folder.file(&format!("{at}.json"), &item.to_string());
+        let output = validate(&file).unwrap();
+        let told = text(&output.stdout) + &text(&output.stderr);
+        assert!(output.status.success(), "{told}\n{item}");
+    }
+}
+
+#[test]
+fn manifests_of_kubernetes_fit_their_schema() {
+    let folder = Folder::new("deploy-kubernetes");
+    let args: &[&str] = &[
+        "emit",
+        "kubernetes",
+        "collision.toml",
+        "--image",
+        "display:1",
+    ];
+    let read =
+        |more: &[&str]| -> Value { serde_json::from_str(&good(&[args, more].concat())).unwrap() };
+    let list = read(&[&["--rt", "collision-rt.toml"], RT_COMMAND].concat());
+    assert_eq!(list["kind"], "List");
+    valid_for_kubernetes(&folder, &list);
+    let items = list["items"].as_array().unwrap();
+    assert_eq!(items[0]["kind"], "ConfigMap");
+    assert!(is_name(&items[0]["metadata"]["name"]));
+    assert!(
+        items[0]["data"]["plan.toml"]
+            .as_str()
+            .unwrap()
+            .contains("CollisionRadar")
+    );
+    let resources = items[0]["data"]["rt.toml"].as_str().unwrap();
+    assert!(resources.contains("policySet"), "{resources}");
+    assert_eq!(items.len(), 2);
+    items[1..].iter().for_each(valid);
+    let container = &items[1]["spec"]["template"]["spec"]["containers"][0];
+    let command = container["command"].as_array().unwrap();
+    assert!(
+        command.contains(&"/etc/oxorb/rt.toml".into()),
+        "{container}"
+    );
+    assert_eq!(
+        container["securityContext"]["capabilities"]["add"][0],
+        "SYS_NICE"
+    );
+    assert_eq!(
+        container["resources"]["requests"],
+        container["resources"]["limits"]
+    );
+    let container = &read(COMMAND)["items"][1]["spec"]["template"]["spec"]["containers"][0];
+    assert!(container.get("securityContext").is_none());
+}
+
+/// A plan with a process for each of two instances whose names, cut short, are the same.
+fn long_names(label: &str) -> String {
+    let node = "a-node-with-a-name-that-is-rather-long-1";
+    let names = [
+        "one-display-of-the-port-side-number-1",
+        "one-display-of-the-port-side-number-2",
+    ];
+    let instances = names.map(|name| {
+        format!("[[instance]]\nname = {name:?}\nnode = {node:?}\nimplementation = \"I\"\n")
+    });
+    format!(
+        "label = {label:?}\n[[implementation]]\nname = \"I\"\n{}\
+         [[localityConstraint]]\nconstraint = \"DifferentProcess\"\nconstrainedInstance = {names:?}\n",
+        instances.concat()
+    )
+}
+
+#[test]
+fn long_names_of_kubernetes_stay_different() {
+    let folder = Folder::new("deploy-names");
+    let mut all = std::collections::BTreeSet::new();
+    for label in ["day", "night"] {
+        let file = folder.file("plan.toml", &long_names(label));
+        let args: &[&str] = &["emit", "kubernetes", &file, "--image", "display:1"];
+        let list: Value = serde_json::from_str(&good(&[args, COMMAND].concat())).unwrap();
+        let items = list["items"].as_array().unwrap();
+        assert_eq!(items.len(), 3);
+        for item in items {
+            assert!(is_name(&item["metadata"]["name"]), "{item}");
+            all.insert(item["metadata"]["name"].to_string());
+        }
+        items[1..].iter().for_each(valid);
+    }
+    assert_eq!(all.len(), 6, "{all:?}");
+}
+
+#[test]
+fn policies_that_a_plan_itself_names_are_privileges() {
+    let args: &[&str] = &[
+        "emit",
+        "kubernetes",
+        "ciao.cdp",
+        "--rt",
+        "harbour.csr",
+        "--image",
+        "harbour:1",
+    ];
+    let list = good(&[args, RT_COMMAND].concat());
+    // The plan names its resources itself.
+    let named: Vec<&str> = args
+        .iter()
+        .copied()
+        .filter(|it| !["--rt", "harbour.csr"].contains(it))
+        .collect();
+    assert_eq!(list, good(&[&named[..], RT_COMMAND].concat()));
+    let list: Value = serde_json::from_str(&list).unwrap();
+    let items = list["items"].as_array().unwrap();
+    let is_privileged = |item: &&Value| {
+        let container = &item["spec"]["template"]["spec"]["containers"][0];
+        container["securityContext"]["capabilities"]["add"][0] == "SYS_NICE"
+    };
+    assert!(items[1..].iter().any(|item| is_privileged(&item)), "{list}");
+}
+
+#[test]
+fn an_older_systemd_checks_units_too() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let folder = Folder::new("deploy-old-systemd");
+    let old = folder.file(
+        "systemd-analyze",
+        "#!/bin/sh\nfor word; do case $word in --recursive-errors*)\n\
+         echo \"systemd-analyze: unrecognized option '$word'\" >&2; exit 1;; esac; done\n\
+         case \"$*\" in *bad*) echo 'bad unit' >&2; exit 1;; esac\n",
+    );
+    std::fs::set_permissions(&old, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let emit = |out: &str| {
+        let args = ["deploy", "emit", "systemd", "collision.toml", "--out", out];
+        Command::new(env!("CARGO_BIN_EXE_oxorb"))
+            .args(args)
+            .args(COMMAND)
+            .current_dir(PLANS)
+            .env("PATH", format!("{}:/usr/bin:/bin", folder.path("")))
+            .stdin(Stdio::null())
+            .output()
+            .unwrap()
+    };
+    let output = emit(&folder.path("units"));
+    let told = text(&output.stdout) + &text(&output.stderr);
+    assert!(
+        told.contains("cockpit: 2 units, checked by systemd-analyze"),
+        "{told}"
+    );
+    let output = emit(&folder.path("bad"));
+    let told = text(&output.stdout) + &text(&output.stderr);
+    assert!(
+        !output.status.success() && told.contains("refuses the units: bad unit"),
+        "{told}"
+    );
+}
+
+#[test]
+fn packages_are_packed_and_unpacked() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let folder = Folder::new("deploy-packages");
+    let package = folder.0.join("gps");
+    std::fs::create_dir_all(package.join("bin")).unwrap();
+    std::fs::copy(format!("{PLANS}/gps.cpd"), package.join("gps.cpd")).unwrap();
+    let (package, archive) = (package.display().to_string(), folder.path("gps.cpk"));
+    let told = refused(&["pack", &package, &archive]);
+    assert!(
+        told.contains("7:3: gps.cpd: \"Sensor.ccd\" is not in the archive"),
+        "{told}"
+    );
+    assert!(!folder.0.join("gps.cpk").exists());
+    folder.file(
+        "gps/Sensor.ccd",
+        "<Deployment:ComponentInterfaceDescription><label>Sensor</label></Deployment:ComponentInterfaceDescription>",
+    );
+    folder.file("gps/bin/gps", "#!/bin/sh\n");
+    let told = good(&["pack", &package, &archive]);
+    assert!(
+        told.ends_with("gps.cpk: 3 files, 2 descriptors of them\n"),
+        "{told}"
+    );
+    let told = refused(&["pack", &package, &archive]);
+    assert!(told.contains("File exists"), "{told}");
+
+    let again = folder.path("again");
+    let told = good(&["unpack", &archive, &again]);
+    assert!(
+        told.ends_with("again: 3 files, 2 descriptors of them\n"),
+        "{told}"
+    );
+    for (file, mode) in [
+        ("gps.cpd", 0o644),
+        ("Sensor.ccd", 0o644),
+        ("bin/gps", 0o755),
+    ] {
+        let (before, after) = (format!("{package}/{file}"), format!("{again}/{file}"));
+        assert_eq!(
+            std::fs::read(before).unwrap(),
+            std::fs::read(&after).unwrap()
+        );
+        let found = std::fs::metadata(after).unwrap().permissions().mode();
+        assert_eq!(found & 0o700, mode & 0o700, "{file}");
+    }
+    let told = refused(&["unpack", &archive, &again]);
+    assert!(told.contains("File exists"), "{told}");
+    let broken = folder.file("broken.cpk", "PK and nothing");
+    let told = refused(&["unpack", &broken, &folder.path("none")]);
+    assert!(told.contains("no archive that can be read"), "{told}");
+    assert!(!folder.0.join("none").exists());
+}

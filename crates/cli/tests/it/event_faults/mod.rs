@@ -1,0 +1,399 @@
+//! `oxorb event serve` under load, with suppliers, consumers and channels that are killed, stopped, flooded and cut off: numbers
+//! are checked from end to end (issue 16, item 8). Here and not in `tests/faults`, because cargo builds a command for the
+//! tests of its own package alone.
+
+#[path = "../../../../../tests/faults/tests/it/common/world.rs"]
+#[allow(dead_code, reason = "these tests use their part")]
+mod world;
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use oxorb_testkit::process::{Process, test_name};
+use oxorb_testkit::watchdog;
+use serde_json::Value;
+use world::World;
+
+/// For what must happen: no machine, however loaded, takes that long.
+const LONG: Duration = Duration::from_secs(60);
+
+fn oxorb(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_oxorb"));
+    command.arg("event").args(args).stdin(Stdio::null());
+    command
+}
+
+fn json(line: &str) -> Value {
+    serde_json::from_str(line).unwrap_or_else(|error| panic!("{line}: {error}"))
+}
+
+fn signal(process: &Process, signal: &str) {
+    let id = process.id().to_string();
+    let sent = Command::new("kill").args([signal, &id]).status();
+    assert!(sent.unwrap().success());
+}
+
+/// A server of one channel.
+struct Server {
+    process: Process,
+    url: String,
+}
+
+impl Server {
+    fn start(args: &[&str]) -> Server {
+        Server::spawn(|| oxorb(&[&["serve", "--format", "json"], args].concat()))
+    }
+
+    /// A port that was free before a restart may be another test's for a moment.
+    fn spawn(command: impl Fn() -> Command) -> Server {
+        let end = Instant::now() + LONG;
+        loop {
+            let mut process = Process::spawn(command());
+            let said = process.wait_for_any(&["serving", "in use"], LONG);
+            if said.contains("in use") && Instant::now() < end {
+                process.wait(LONG);
+                continue;
+            }
+            let said = json(&said);
+            let url = said["channels"][0]["corbaloc"][0].as_str().unwrap();
+            return Server {
+                url: url.to_owned(),
+                process,
+            };
+        }
+    }
+
+    /// Starts a consumer that tells gaps, and waits until it is connected.
+    fn consumer(&self, args: &[&str]) -> Consumer {
+        let at = ["--at", &self.url, "--format", "json", "--gaps"];
+        let mut process = Process::spawn(oxorb(&[&["sub"], args, &at[..]].concat()));
+        process.wait_for_line("connected", LONG);
+        Consumer(process)
+    }
+
+    /// Starts a supplier of numbers.
+    fn supplier(&self, source: &str, args: &[&str]) -> Process {
+        let numbers = ["pub", "--type", "17", "--number", "--source", source];
+        let at = ["--at", self.url.as_str()];
+        Process::spawn(oxorb(&[&numbers[..], args, &at].concat()))
+    }
+
+    /// Pushes numbers from 0 to `count`, and waits until the channel has taken them.
+    fn push(&self, source: &str, count: u64, args: &[&str]) {
+        let count = count.to_string();
+        let mut supplier = self.supplier(source, &[&["--count", &count], args].concat());
+        supplier.wait_success(LONG);
+    }
+
+    fn consumers(&self) -> Vec<Value> {
+        let args = ["ls", "--at", &self.url, "--format", "json"];
+        let output = oxorb(&args).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let listed: Value = serde_json::from_slice(&output.stdout).unwrap();
+        listed["channels"][0]["consumers"]
+            .as_array()
+            .unwrap()
+            .clone()
+    }
+}
+
+/// A consumer in a process of its own, and what it printed.
+struct Consumer(Process);
+
+/// What a consumer got of one source.
+#[derive(Debug, Default, PartialEq)]
+struct Got {
+    /// Numbers of each run of the supplier, in order.
+    runs: Vec<Vec<u64>>,
+    /// Events that gaps tell of.
+    lost: u64,
+}
+
+impl Consumer {
+    fn wait_for(&mut self, source: &str, number: u64) {
+        let number = format!("\"value\":{number}}}");
+        let of_source = format!("\"source\":{source},");
+        while !self.0.wait_for_line(&number, LONG).contains(&of_source) {}
+    }
+
+    fn got(&mut self, source: i64) -> Got {
+        let mut got = Got::default();
+        for line in self.0.output() {
+            let Ok(line) = serde_json::from_str::<Value>(&line.text) else {
+                continue;
+            };
+            if line["event"] == "gap" && line["of_source"] == source {
+                got.lost += line["events"].as_u64().unwrap();
+            }
+            if line["source"] == source {
+                let number = line["value"].as_u64().unwrap();
+                match got.runs.last_mut() {
+                    Some(run) if run.last() < Some(&number) => run.push(number),
+                    _ => got.runs.push(vec![number]),
+                }
+            }
+        }
+        got
+    }
+}
+
+/// Each run of the supplier has as many events as told, from number 0 on.
+#[track_caller]
+fn assert_whole(got: &Got, runs: &[u64]) {
+    let expected: Vec<Vec<u64>> = runs.iter().map(|&events| (0..events).collect()).collect();
+    assert!(got.lost == 0 && got.runs == expected, "{got:?}");
+}
+
+/// The only run of a consumer that lost some: those that came and those that gaps tell of are all, up to the last one.
+#[track_caller]
+fn assert_accounted_for(got: &Got) {
+    assert_eq!(got.runs.len(), 1, "out of order: {got:?}");
+    let (run, first) = (&got.runs[0], got.runs[0][0]);
+    let all = run.last().unwrap() + 1 - first;
+    assert_eq!(run.len() as u64 + got.lost, all);
+}
+
+fn drops(consumer: &Value) -> u64 {
+    let drops = consumer["drops"].as_object().unwrap().values();
+    drops.map(|events| events.as_u64().unwrap()).sum()
+}
+
+#[test]
+fn a_channel_that_is_killed_under_load_is_found_again() {
+    let _guard = watchdog(2 * LONG);
+    let port = oxorb_testkit::net::free_port().to_string();
+    let mut server = Server::start(&["--port", &port]);
+    let policy = ["--ping", "0.1", "--timeout", "20000", "--reconnect", "0"];
+    let mut consumer = server.consumer(&policy);
+    let mut supplier = server.supplier("1", &["--rate", "500"]);
+    consumer.wait_for("1", 100);
+    server.process.kill();
+    assert!(!supplier.wait(LONG).success(), "it pushes to nobody");
+    consumer.0.wait_for_line("\"lost\"", LONG);
+    let server = Server::start(&["--port", &port]);
+    consumer.0.wait_for_line("\"reconnected\"", LONG);
+    server.push("1", 200, &["--rate", "2000"]);
+    consumer.wait_for("1", 199);
+    let got = consumer.got(1);
+    let before = got.runs[0].len() as u64;
+    assert!(before > 100);
+    assert_whole(&got, &[before, 200]);
+}
+
+#[test]
+fn a_supplier_that_is_killed_harms_no_other() {
+    let _guard = watchdog(2 * LONG);
+    let server = Server::start(&["--queue", "100000"]);
+    let mut consumer = server.consumer(&[]);
+    let mut victim = server.supplier("2", &["--rate", "1000"]);
+    let mut steady = server.supplier("1", &["--rate", "500", "--count", "600"]);
+    consumer.wait_for("2", 100);
+    victim.kill();
+    steady.wait_success(LONG);
+    consumer.wait_for("1", 599);
+    assert_whole(&consumer.got(1), &[600]);
+    let cut = consumer.got(2);
+    assert_whole(&cut, &[cut.runs[0].len() as u64]);
+    // Its successor begins anew.
+    server.push("2", 50, &[]);
+    consumer.wait_for("2", 49);
+    let runs = consumer.got(2).runs;
+    assert_eq!((runs.len(), runs[1].len()), (2, 50));
+}
+
+#[test]
+fn a_consumer_that_is_killed_is_let_go_and_another_misses_nothing() {
+    let _guard = watchdog(2 * LONG);
+    let server = Server::start(&["--ping", "1", "--queue", "100000"]);
+    let mut victim = server.consumer(&[]);
+    let mut steady = server.consumer(&[]);
+    let mut supplier = server.supplier("1", &["--rate", "1000", "--count", "1500"]);
+    victim.wait_for("1", 100);
+    victim.0.kill();
+    supplier.wait_success(LONG);
+    steady.wait_for("1", 1_499);
+    assert_whole(&steady.got(1), &[1_500]);
+    let end = Instant::now() + LONG;
+    while server.consumers().len() > 1 {
+        assert!(Instant::now() < end, "{:?}", server.consumers());
+    }
+    assert_eq!(drops(&server.consumers()[0]), 0);
+}
+
+/// It loses what its queue does not hold, is told how much, and nobody else loses anything.
+#[test]
+fn a_consumer_that_stops_reading_loses_what_is_counted() {
+    let _guard = watchdog(2 * LONG);
+    // Nobody is let go, however slow.
+    let server = Server::start(&["--ping", "0", "--queue", "32", "--call-timeout", "60000"]);
+    let mut stopped = server.consumer(&["--queue", "100000"]);
+    let mut steady = server.consumer(&["--queue", "100000"]);
+    server.push("1", 10, &["--rate", "200"]);
+    stopped.wait_for("1", 9);
+    signal(&stopped.0, "-STOP");
+    // More than sockets hold beside the queue.
+    server.push("2", 60_000, &["--rate", "20000"]);
+    signal(&stopped.0, "-CONT");
+    let end = Instant::now() + LONG;
+    let idle = || server.consumers().iter().all(|one| one["waiting"] == 0);
+    while !idle() {
+        assert!(Instant::now() < end, "{:?}", server.consumers());
+    }
+    let consumers = server.consumers();
+    let of = |name: &str, at: usize| consumers[at][name].as_u64().unwrap();
+    for (at, one) in consumers.iter().enumerate() {
+        assert_eq!(of("matched", at), of("delivered", at) + drops(one), "{one}");
+        assert_eq!(of("matched", at), 60_010);
+    }
+    assert!(drops(&consumers[0]) > 0, "{}", consumers[0]);
+    // The last event of a source that drops the oldest comes.
+    stopped.wait_for("2", 59_999);
+    steady.wait_for("2", 59_999);
+    let got = stopped.got(2);
+    assert_accounted_for(&got);
+    let first = got.runs[0][0];
+    assert_eq!(
+        first + got.lost,
+        drops(&consumers[0]),
+        "as many as are told"
+    );
+    let got = steady.got(2);
+    assert_eq!(got.runs[0][0] + got.lost, drops(&consumers[1]));
+}
+
+/// A hundred times the rate of another supplier, which does not notice.
+#[test]
+fn a_supplier_at_a_hundred_times_its_rate_costs_others_nothing() {
+    let _guard = watchdog(2 * LONG);
+    // Room for all of the paced supplier's events: a machine that stops for a second costs none.
+    let server = Server::start(&["--queue", "1024"]);
+    let mut steady = server.consumer(&["source==1"]);
+    let mut all = server.consumer(&["--queue", "1000000"]);
+    let mut flood = server.supplier("2", &["--rate", "10000", "--count", "30000"]);
+    let mut paced = server.supplier("1", &["--rate", "100", "--count", "200"]);
+    paced.wait_success(LONG);
+    flood.wait_success(LONG);
+    steady.wait_for("1", 199);
+    assert_whole(&steady.got(1), &[200]);
+    all.wait_for("2", 29_999);
+    let end = Instant::now() + LONG;
+    let idle = || server.consumers().iter().all(|one| one["waiting"] == 0);
+    while !idle() {
+        assert!(Instant::now() < end, "{:?}", server.consumers());
+    }
+    let dropped = drops(&server.consumers()[1]);
+    let lost = [1, 2].map(|source| {
+        let got = all.got(source);
+        assert_accounted_for(&got);
+        got.runs[0][0] + got.lost
+    });
+    // A gap at the very end of source 1 shows in nothing that came after it.
+    let last = *all.got(1).runs[0].last().unwrap();
+    assert_eq!(lost[0] + lost[1] + (199 - last), dropped);
+    assert_eq!(drops(&server.consumers()[0]), 0);
+}
+
+/// A channel that stops and goes on at any moment of an attempt to connect again: there is one connection in the end.
+#[test]
+fn who_connects_again_is_connected_once() {
+    let _guard = watchdog(3 * LONG);
+    let server = Server::start(&["--ping", "0"]);
+    let policy = ["--ping", "0.1", "--timeout", "300", "--reconnect", "0"];
+    let mut consumer = server.consumer(&policy);
+    for pause in [0, 100, 200, 300, 400, 500, 600, 700].map(Duration::from_millis) {
+        signal(&server.process, "-STOP");
+        consumer.0.wait_for_line("\"lost\"", LONG);
+        std::thread::sleep(pause);
+        signal(&server.process, "-CONT");
+        consumer.0.wait_for_line("\"reconnected\"", LONG);
+    }
+    let end = Instant::now() + LONG;
+    while server.consumers().len() != 1 {
+        assert!(Instant::now() < end, "{:?}", server.consumers());
+    }
+    server.push("1", 10, &[]);
+    consumer.wait_for("1", 9);
+    assert_whole(&consumer.got(1), &[10]);
+}
+
+/// Events that come faster than they are written do not keep a consumer from ending in order.
+#[test]
+fn an_overloaded_consumer_ends_when_it_is_asked() {
+    let _guard = watchdog(2 * LONG);
+    let server = Server::start(&["--queue", "100000"]);
+    let mut consumer = server.consumer(&["--queue", "64"]);
+    let mut floods = ["1", "2"].map(|source| server.supplier(source, &["--rate", "50000"]));
+    consumer.0.wait_for_line("\"gap\"", LONG);
+    signal(&consumer.0, "-TERM");
+    // Numbers are missing, which is status 1 (--gaps), and no signal.
+    assert!(consumer.0.wait(LONG).code().is_some());
+    floods.iter_mut().for_each(Process::kill);
+}
+
+/// Channels whose consumers do not answer end side by side, and the server after a while without them.
+#[test]
+fn a_server_ends_however_many_consumers_do_not_answer() {
+    let _guard = watchdog(3 * LONG);
+    let names = ["a", "b", "c", "d"];
+    let policy = ["--ping", "0", "--call-timeout", "60000"];
+    let mut server = Server::start(&[&names[..], &policy].concat());
+    let url = server.url.strip_suffix("/a").unwrap().to_owned();
+    let stopped = names.map(|name| {
+        server.url = format!("{url}/{name}");
+        let consumer = server.consumer(&[]);
+        signal(&consumer.0, "-STOP");
+        server.push("1", 10, &[]);
+        consumer
+    });
+    signal(&server.process, "-TERM");
+    server.process.wait(LONG);
+    drop(stopped);
+}
+
+/// A network that loses everything for a while: what came before and after is in order, and the gap is told.
+#[test]
+fn a_partition_leaves_a_gap_that_is_told() {
+    let _guard = watchdog(3 * LONG);
+    let Some(world) = World::enter(test_name(a_partition_leaves_a_gap_that_is_told)) else {
+        return;
+    };
+    let (here, there) = ("10.79.1.2", "10.79.2.2");
+    world.host("router");
+    world.host("server");
+    world.cable([("", here), ("router", "10.79.1.1")]);
+    world.cable([("router", "10.79.2.1"), ("server", there)]);
+    world.forward("router");
+    world.route("", "10.79.2.0/24", "10.79.1.1");
+    world.route("server", "10.79.1.0/24", "10.79.2.1");
+    let args = ["serve", "--format", "json", "--host", there, "--ping", "1"];
+    let args = [&args[..], &["--call-timeout", "300", "--queue", "100000"]].concat();
+    let server = Server::spawn(|| world::on("server", &oxorb(&args)));
+    let policy = [
+        "--host",
+        here,
+        "--ping",
+        "0.3",
+        "--timeout",
+        "2000",
+        "--reconnect",
+        "0",
+    ];
+    let mut consumer = server.consumer(&policy);
+    // The supplier is on the channel's side.
+    let numbers = ["pub", "--type", "17", "--number", "--rate", "200", "--at"];
+    let supplier = oxorb(&[&numbers[..], &[server.url.as_str()]].concat());
+    let mut supplier = Process::spawn(world::on("server", &supplier));
+    consumer.wait_for("1", 100);
+    world.swallow("router", here);
+    consumer.0.wait_for_line("\"lost\"", LONG);
+    world.release("router", here);
+    consumer.0.wait_for_line("\"reconnected\"", LONG);
+    let seen = *consumer.got(1).runs[0].last().unwrap();
+    // Whether some were lost depends on how long it took; each that was is told.
+    while json(&consumer.0.wait_for_line("\"value\":", LONG))["value"].as_u64() < Some(seen + 200) {
+    }
+    supplier.kill();
+    let got = consumer.got(1);
+    assert_accounted_for(&got);
+    assert_eq!(got.runs[0][0], 0);
+}

@@ -1,0 +1,347 @@
+//! `oxorb node` and `oxorb deploy launch`, `status`, `redeploy`, `stop`: managers in processes of their own.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use oxorb_testkit::process::{Process, rerun, test_name};
+use serde_json::Value;
+
+use crate::common::Folder;
+
+const LONG: Duration = Duration::from_secs(30);
+
+fn oxorb() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_oxorb"))
+}
+
+fn run(args: &[&str]) -> Output {
+    let mut command = oxorb();
+    command.args(args).stdin(Stdio::null());
+    command.output().expect("the command starts")
+}
+
+/// What a command says when it fails.
+#[track_caller]
+fn bad(args: &[&str]) -> String {
+    let output = run(args);
+    assert_eq!(output.status.code(), Some(1), "{args:?}");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+#[track_caller]
+fn good(args: &[&str]) -> String {
+    let output = run(args);
+    let why = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{args:?}: {why}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// A manager that serves; returns its URL, too.
+fn serve(args: &[&str]) -> (Process, String) {
+    let mut command = oxorb();
+    command.args(args).args(["--port", "0", "--format", "json"]);
+    let mut process = Process::spawn(command);
+    let line = process.wait_for_line("serving", LONG);
+    let said: Value = serde_json::from_str(&line).expect("one line of JSON");
+    let url = said["corbaloc"][0].as_str().expect("it has an address");
+    (process, url.to_owned())
+}
+
+/// A plan of one instance whose artifact ends at once.
+fn plan(test: &str, node: &str) -> PathBuf {
+    let text = format!(
+        "label = \"small\"\n\
+         [[artifact]]\nname = \"false\"\nlocation = \"/bin/false\"\n\
+         [[implementation]]\nname = \"Gps\"\nartifact = \"false\"\n\
+         [[instance]]\nname = \"gps\"\nnode = {node:?}\nimplementation = \"Gps\"\n"
+    );
+    let name = format!("oxorb-launch-{test}-{}.toml", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    fs::write(&path, text).unwrap();
+    path
+}
+
+#[test]
+fn a_launch_that_fails_says_where_and_ends() {
+    let plan = plan("local", "cockpit");
+    let file = plan.to_str().unwrap();
+    let args = ["deploy", "launch", file, "--local", "--port", "0"];
+    let refused = bad(&args);
+    assert!(refused.contains("--artifacts"), "{refused}");
+    let failed = bad(&[&args[..], &["--any-artifact"]].concat());
+    for part in [
+        "error: gps: node cockpit: process main",
+        "before it called back",
+    ] {
+        assert!(failed.contains(part), "{failed}");
+    }
+    fs::remove_file(plan).unwrap();
+}
+
+#[test]
+fn processes_get_the_access_rules_of_their_node_after_the_arguments_of_the_plan() {
+    let plan = plan("access", "cockpit");
+    // An executable that prints its arguments.
+    let text = fs::read_to_string(&plan).unwrap();
+    fs::write(&plan, text.replace("/bin/false", "/bin/echo")).unwrap();
+    let resources = plan.with_extension("rt.toml");
+    fs::write(
+        &resources,
+        "document = \"ServerResources\"\n[cmdline]\narg = [\"-ORBAccess=allow all\"]\n",
+    )
+    .unwrap();
+    let output = run(&[
+        "deploy",
+        "launch",
+        plan.to_str().unwrap(),
+        "--rt",
+        resources.to_str().unwrap(),
+        "--local",
+        "--any-artifact",
+        "--listen",
+        "iiop://127.0.0.1:0/portspan=1",
+        "-ORBAccess",
+        "allow 127.0.0.0/8",
+    ]);
+    let printed = String::from_utf8(output.stdout).unwrap();
+    let why = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        printed.trim_end().ends_with(
+            "--process main -ORBAccess=allow all -ORBListenEndpoints=iiop://127.0.0.1:0 -ORBAccess=allow 127.0.0.0/8"
+        ),
+        "{printed}{why}"
+    );
+    fs::remove_file(plan).unwrap();
+    fs::remove_file(resources).unwrap();
+}
+
+#[test]
+fn managers_of_other_processes_are_found_and_answer() {
+    let (_node, node) = serve(&["node", "serve", "--name", "cockpit", "--any-artifact"]);
+    assert!(node.ends_with("/cockpit.NodeManager"), "{node}");
+    let known = format!("cockpit={node}");
+    let (mut manager, at) = serve(&["deploy", "serve", "--node", &known]);
+    assert!(at.ends_with("/ExecutionManager"), "{at}");
+    assert_eq!(
+        good(&["deploy", "status", "--at", &at]),
+        "no plan is launched\n"
+    );
+    assert_eq!(
+        good(&["deploy", "status", "--at", &at, "--format", "json"]).trim(),
+        "[]"
+    );
+
+    let cockpit = plan("cockpit", "cockpit");
+    let failed = bad(&["deploy", "launch", cockpit.to_str().unwrap(), "--at", &at]);
+    assert!(failed.contains("node cockpit: process main"), "{failed}");
+    let moon = plan("moon", "moon");
+    let failed = bad(&["deploy", "launch", moon.to_str().unwrap(), "--at", &at]);
+    assert!(failed.contains("--node moon=URL"), "{failed}");
+    let absent = bad(&["deploy", "redeploy", moon.to_str().unwrap(), "--at", &at]);
+    assert!(absent.contains("none is there"), "{absent}");
+    let absent = bad(&["deploy", "stop", "small", "--at", &at]);
+    assert!(
+        absent.contains("small: no such plan; none is there"),
+        "{absent}"
+    );
+    assert_eq!(good(&["deploy", "stop", "--all", "--at", &at]), "");
+    assert_eq!(
+        good(&["deploy", "status", "--at", &at]),
+        "no plan is launched\n"
+    );
+    for plan in [cockpit, moon] {
+        fs::remove_file(plan).unwrap();
+    }
+
+    manager.kill();
+    let gone = bad(&["deploy", "status", "--at", &at]);
+    assert!(gone.contains("where is the execution manager?"), "{gone}");
+}
+
+#[test]
+fn mistakes_of_the_command_line_are_named() {
+    let wrong = |args: &[&str], part: &str| {
+        let output = run(args);
+        let why = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{why}");
+        assert!(why.contains(part), "{why}");
+    };
+    wrong(&["deploy", "serve", "--node", "cockpit"], "NAME=URL");
+    wrong(
+        &["deploy", "serve", "--restart", "always"],
+        "on-failure[:LIMIT",
+    );
+    wrong(&["deploy", "stop"], "<NAME>...");
+    wrong(&["node", "serve"], "--name <NODE>");
+}
+
+/// Arguments of a locality, in the process of an artifact.
+const LOCALITY: &str = "OXORB_TEST_LOCALITY";
+
+/// The process of an artifact; not a test by itself.
+#[test]
+fn locality_process() {
+    let Some(arguments) = std::env::var_os(LOCALITY) else {
+        return;
+    };
+    let arguments = arguments.into_string().unwrap();
+    let arguments = arguments.lines().map(str::to_owned);
+    let program = std::iter::once("display".to_owned());
+    let implementations = oxorb_example_avionics_display::implementations();
+    oxorb::deployment::run_locality_with_args(implementations, program.chain(arguments));
+}
+
+/// The plans of the avionics display, with an artifact that is this test program.
+struct Cockpit {
+    folder: Folder,
+}
+
+impl Cockpit {
+    fn new() -> Cockpit {
+        let folder = Folder::new("launch-cockpit");
+        let command = rerun(test_name(locality_process));
+        let arguments = command.get_args().map(|it| it.to_str().unwrap());
+        let script = format!(
+            "#!/bin/sh\n{LOCALITY}=$(printf '%s\\n' \"$@\") exec '{}' {}\n",
+            command.get_program().to_str().unwrap(),
+            arguments.collect::<Vec<_>>().join(" ")
+        );
+        let artifact = folder.file("avionics-display", &script);
+        fs::set_permissions(artifact, fs::Permissions::from_mode(0o755)).unwrap();
+        for name in ["navigation", "with-warning"] {
+            for document in [format!("{name}.toml"), format!("{name}.rt.toml")] {
+                let plans = concat!(
+                    env!("CARGO_MANIFEST_DIR"),
+                    "/../../examples/avionics-display/plans"
+                );
+                fs::copy(format!("{plans}/{document}"), folder.path(&document)).unwrap();
+            }
+        }
+        Cockpit { folder }
+    }
+
+    fn serve_node(&self) -> (Process, String) {
+        let artifacts = self.folder.path("");
+        serve(&[
+            "node",
+            "serve",
+            "--name",
+            "cockpit",
+            "--artifacts",
+            &artifacts,
+        ])
+    }
+
+    /// Launches or redeploys a plan.
+    fn put(&self, verb: &str, plan: &str, more: &[&str]) -> String {
+        let (file, resources) = (
+            self.folder.path(&format!("{plan}.toml")),
+            self.folder.path(&format!("{plan}.rt.toml")),
+        );
+        let args = ["deploy", verb, &file, "--rt", &resources];
+        good(&[&args[..], more].concat())
+    }
+}
+
+/// The only process of the only plan, as `status` tells.
+fn process(at: &str) -> Value {
+    let told = good(&["deploy", "status", "--at", at, "--format", "json"]);
+    let told: Value = serde_json::from_str(&told).unwrap();
+    told[0]["processes"][0].clone()
+}
+
+/// Waits until the only process is as wanted.
+#[track_caller]
+fn wait(at: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+    let end = Instant::now() + LONG;
+    loop {
+        let found = process(at);
+        if wanted(&found) {
+            return found;
+        }
+        assert!(Instant::now() < end, "{found:#}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Names of the instances that are in a phase.
+fn instances(process: &Value, phase: &str) -> Vec<String> {
+    let all = process["instances"].as_array().unwrap().iter();
+    let all = all.filter(|one| one["phase"] == phase);
+    all.map(|one| one["name"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+fn kill(pid: &Value) {
+    let killed = Command::new("kill").args(["-9", &pid.to_string()]).status();
+    assert!(killed.unwrap().success());
+}
+
+/// Reports whether a process is there and has not ended.
+fn is_alive(pid: &Value) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat.rsplit(')').next().unwrap_or_default().trim_start();
+    !(state.is_empty() || state.starts_with(['Z', 'X']))
+}
+
+#[test]
+fn a_plan_is_launched_watched_changed_and_stopped() {
+    let cockpit = Cockpit::new();
+    let (mut node, url) = cockpit.serve_node();
+    let known = format!("cockpit={url}");
+    let (mut manager, at) = serve(&["deploy", "serve", "--node", &known, "--lease", "3"]);
+    let at_manager = ["--at", &at, "--restart", "on-failure:2:20"];
+    let told = cockpit.put("launch", "navigation", &at_manager);
+    assert!(
+        told.ends_with(": 3 instances in 1 process on 1 node\n"),
+        "{told}"
+    );
+    let first = process(&at);
+    assert_eq!(first["state"], "running", "{first:#}");
+    assert_eq!(instances(&first, "active"), ["rate", "gps", "navigation"]);
+    node.wait_for_line("navigation: tick=", LONG);
+
+    // The second subsystem joins, and nothing of the first is started anew.
+    let told = cockpit.put("redeploy", "with-warning", &at_manager);
+    assert!(
+        told.ends_with(": 6 instances in 1 process on 1 node\n"),
+        "{told}"
+    );
+    let second = process(&at);
+    assert_eq!(second["pid"], first["pid"]);
+    assert_eq!(instances(&second, "active").len(), 6, "{second:#}");
+    let open = |process: &Value| {
+        let all = process["connections"].as_array().unwrap();
+        all.iter().any(|one| one["connected"] != true)
+    };
+    assert!(!open(&second), "{second:#}");
+    node.wait_for_line("warning: tick=", LONG);
+
+    // Killed, it runs again by the policy of the command.
+    kill(&second["pid"]);
+    let third = wait(&at, |it| it["state"] == "running" && it["restarts"] == 1);
+    assert_ne!(third["pid"], second["pid"]);
+    manager.wait_for_line("runs again", LONG);
+
+    // A node that dies is told with what ran there.
+    node.kill();
+    let lost = wait(&at, |it| it["state"] == "lost");
+    assert_eq!(instances(&lost, "lost").len(), 6, "{lost:#}");
+    let line = manager.wait_for_line("node cockpit is lost", LONG * 2);
+    assert!(line.contains("it ran rate, gps, navigation"), "{line}");
+    let end = Instant::now() + LONG;
+    while is_alive(&third["pid"]) {
+        assert!(Instant::now() < end, "{third:#} outlives its node manager");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+
+    let stopped = good(&["deploy", "stop", "--all", "--at", &at]);
+    assert!(stopped.starts_with("stopped "), "{stopped}");
+    assert_eq!(
+        good(&["deploy", "status", "--at", &at]),
+        "no plan is launched\n"
+    );
+}

@@ -1,0 +1,7 @@
+//! Plans and other documents of a deployment, a module for each subject.
+
+mod any_plan;
+mod checks;
+mod documents;
+mod lossless;
+mod seeds;

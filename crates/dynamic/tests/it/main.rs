@@ -1,0 +1,8 @@
+//! Values whose types are known at run time only, a module for each subject.
+
+mod dyn_any;
+#[cfg(feature = "json")]
+mod json;
+#[cfg(feature = "json")]
+mod json_round_trip;
+mod request;

@@ -1,0 +1,182 @@
+//! What a supplier says of the quality of service of its request goes on to the consumers, whichever thread delivers.
+
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::mpsc::{Sender, channel};
+use std::time::Duration;
+
+use oxorb::policy::{CommunicationClass, Qos as Worth, RequestQos, SyncScope};
+use oxorb::{Interface as _, Orb, current_qos};
+use oxorb_event::delivery::{Order, Plan, Qos, WhenFull};
+use oxorb_event::rtec_event_channel_admin::EventChannelRef;
+use oxorb_event::rtec_event_comm::{Event, PushConsumer, PushConsumerRef};
+use oxorb_event::{ChannelOptions, EventChannel, Filter, in_order};
+
+use crate::channel::{asks, publishes};
+
+/// For what must happen: no machine, however loaded, takes that long.
+const LONG: Duration = Duration::from_secs(60);
+
+/// Notes what it is told of each event, once it may.
+struct Notes {
+    to: Mutex<Sender<(u8, Option<Worth>)>>,
+    gate: Arc<Mutex<()>>,
+}
+
+impl PushConsumer for Notes {
+    fn push(&self, events: &[Event]) {
+        for event in events {
+            let first = event.data.payload.first().copied().unwrap_or(0);
+            let _ = self.to.lock().unwrap().send((first, current_qos()));
+        }
+        drop(self.gate.lock());
+    }
+
+    fn disconnect_push_consumer(&self) -> oxorb::Result<()> {
+        Ok(())
+    }
+}
+
+fn event(number: u8) -> Event {
+    let mut event = Event::default();
+    (event.header.r#type, event.header.source) = (17, 1);
+    event.data.payload = vec![number];
+    event
+}
+
+fn said(importance: i32, class: CommunicationClass) -> Worth {
+    Worth {
+        importance,
+        class,
+        deadline: Some(LONG),
+        ..Worth::default()
+    }
+}
+
+fn orb() -> Orb {
+    let builder = in_order(Orb::builder());
+    builder.listen("iiop://127.0.0.1:0").build().unwrap()
+}
+
+/// Connects a consumer elsewhere and a supplier elsewhere.
+fn elsewhere(
+    channel_: &EventChannel,
+    consumer: Notes,
+) -> (
+    [Orb; 3],
+    oxorb_event::rtec_event_channel_admin::ProxyPushConsumerRef,
+) {
+    let (server, taking, giving) = (orb(), orb(), orb());
+    let ior = channel_
+        .serve(&server, "EventService")
+        .unwrap()
+        .reference()
+        .to_ior();
+    let far: EventChannelRef = taking.resolve(&ior).unwrap();
+    let consumers = far.for_consumers().unwrap().unwrap();
+    let object: PushConsumerRef = taking.root_poa().activate(Arc::new(consumer)).unwrap();
+    let proxy = consumers.obtain_push_supplier().unwrap().unwrap();
+    let wanted = asks(&Filter::event_type(17));
+    proxy.connect_push_consumer(Some(&object), &wanted).unwrap();
+    let far: EventChannelRef = giving.resolve(&ior).unwrap();
+    let suppliers = far.for_suppliers().unwrap().unwrap();
+    let proxy = suppliers.obtain_push_consumer().unwrap().unwrap();
+    proxy
+        .connect_push_supplier(None, &publishes([(17, 1)]))
+        .unwrap();
+    ([server, taking, giving], proxy)
+}
+
+#[test]
+fn consumers_elsewhere_are_told_what_the_supplier_said() {
+    let queued = EventChannel::queued(ChannelOptions::default(), Plan::pool(1), Qos::default());
+    let reactive = EventChannel::new(ChannelOptions::default());
+    for channel_ in [reactive, queued.unwrap()] {
+        let (to, told) = channel();
+        let notes = Notes {
+            to: Mutex::new(to),
+            gate: Arc::default(),
+        };
+        let (orbs, proxy) = elsewhere(&channel_, notes);
+        let saying = proxy.with(RequestQos(said(7, CommunicationClass::MessageStream)));
+        saying.push(&[event(1)]).unwrap();
+        let (_, worth) = told.recv_timeout(LONG).unwrap();
+        let worth = worth.expect("it goes on through the channel");
+        assert_eq!(
+            (worth.importance, worth.class),
+            (7, CommunicationClass::MessageStream)
+        );
+        let left = worth.deadline.unwrap();
+        assert!(left < LONG, "what is left of the deadline: {left:?}");
+        proxy.push(&[event(2)]).unwrap();
+        assert_eq!(
+            told.recv_timeout(LONG).unwrap(),
+            (2, None),
+            "nothing was said"
+        );
+        for orb in orbs.iter().rev() {
+            orb.shutdown(true).unwrap();
+        }
+    }
+}
+
+/// The more important first, and of equals samples before bulk data; what does not fit is dropped from the other end.
+#[test]
+fn importance_and_class_order_the_queue_of_a_consumer_and_decide_what_it_drops() {
+    let queue = Qos {
+        events: 3,
+        order: Order::Priority,
+        when_full: WhenFull::DropLeastUrgent,
+        ..Qos::default()
+    };
+    let channel_ = EventChannel::queued(ChannelOptions::default(), Plan::pool(1), queue).unwrap();
+    let (to, told) = channel();
+    let gate = Arc::<Mutex<()>>::default();
+    let closed = gate.lock().unwrap();
+    let notes = Notes {
+        to: Mutex::new(to),
+        gate: Arc::clone(&gate),
+    };
+    let server = orb();
+    let wanted = asks(&Filter::event_type(17));
+    let _consumer = channel_.connect_consumer(Arc::new(notes), &wanted).unwrap();
+    let ior = channel_
+        .serve(&server, "EventService")
+        .unwrap()
+        .reference()
+        .to_ior();
+    let giving = orb();
+    let far: EventChannelRef = giving.resolve(&ior).unwrap();
+    let suppliers = far.for_suppliers().unwrap().unwrap();
+    let proxy = suppliers.obtain_push_consumer().unwrap().unwrap();
+    proxy
+        .connect_push_supplier(None, &publishes([(17, 1)]))
+        .unwrap();
+    let push = |number, importance, class| {
+        // Each class has a connection of its own, so that nothing else would order them.
+        let saying = proxy
+            .with(RequestQos(said(importance, class)))
+            .with(SyncScope::WithTarget);
+        saying.push(&[event(number)]).unwrap();
+    };
+    // Keeps the thread that delivers.
+    push(0, 0, CommunicationClass::Message);
+    assert_eq!(told.recv_timeout(LONG).unwrap().0, 0);
+    for (number, importance, class) in [
+        (1, 0, CommunicationClass::Burst),
+        (2, 0, CommunicationClass::Isochronous),
+        (3, 5, CommunicationClass::Burst),
+        (4, 0, CommunicationClass::Message),
+    ] {
+        push(number, importance, class);
+    }
+    drop(closed);
+    let came: Vec<u8> = (0..3).map(|_| told.recv_timeout(LONG).unwrap().0).collect();
+    assert_eq!(
+        came,
+        [3, 2, 4],
+        "and bulk data that is worth nothing was dropped"
+    );
+    giving.shutdown(true).unwrap();
+    server.shutdown(true).unwrap();
+}

@@ -1,0 +1,14 @@
+//! Event channels, a module for each part of them.
+
+mod channel;
+mod far_supplier;
+mod filter;
+mod gateway;
+mod no_allocation;
+mod steady;
+mod system_calls;
+
+use oxorb_testkit::alloc::CountingAllocator;
+
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator::new();

@@ -1,0 +1,4 @@
+//! Plans launched, a module for each subject.
+
+mod locality;
+mod wire;

@@ -1,0 +1,11 @@
+//! The notification service, by its own tests and with other implementations.
+
+mod jacorb;
+mod notify;
+mod omnievents;
+mod steady;
+
+use oxorb_testkit::alloc::CountingAllocator;
+
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator::new();

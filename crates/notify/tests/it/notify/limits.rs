@@ -1,0 +1,138 @@
+//! Everything that a client can create has a bound that the answer names.
+
+use oxorb::{Any, SystemException, SystemExceptionKind as Kind, minor};
+use oxorb_notify::cos_notification::EventType;
+use oxorb_notify::cos_notify_channel_admin::event_channel_factory::CreateChannelError;
+use oxorb_notify::cos_notify_channel_admin::{ClientType, InterFilterGroupOperator};
+use oxorb_notify::cos_notify_comm::notify_subscribe::SubscriptionChangeError;
+use oxorb_notify::cos_notify_filter::ConstraintExp;
+use oxorb_notify::cos_notify_filter::filter::{AddConstraintsError, GetConstraintsError};
+use oxorb_notify::cos_notify_filter::filter_factory::CreateFilterError;
+use oxorb_notify::{Limits, Settings};
+
+use crate::notify::Served;
+
+fn limited(limits: Limits) -> Served {
+    Served::with(Settings {
+        limits,
+        ..Settings::default()
+    })
+}
+
+fn assert_limit(exception: SystemException, minor: u32) {
+    assert_eq!((exception.kind, exception.minor), (Kind::ImpLimit, minor));
+}
+
+#[test]
+fn channels_admins_and_proxies_are_bounded() {
+    let served = limited(Limits {
+        channels: 2,
+        admins: 2,
+        proxies: 2,
+        ..Limits::default()
+    });
+    let factory = served.service.factory();
+    let (second, _) = factory.create_channel(&[], &[]).unwrap();
+    match factory.create_channel(&[], &[]) {
+        Err(CreateChannelError::System(e)) => assert_limit(e, minor::imp_limit::EVENT_CHANNELS),
+        other => panic!("{other:?}"),
+    }
+    second.unwrap().destroy().unwrap();
+    factory.create_channel(&[], &[]).unwrap();
+
+    let and = InterFilterGroupOperator::AndOp;
+    let (admin, _) = served.channel.new_for_consumers(and).unwrap();
+    served.channel.new_for_suppliers(and).unwrap();
+    let full = served.channel.new_for_consumers(and).unwrap_err();
+    assert_limit(full, minor::imp_limit::EVENT_ADMINS);
+
+    let admin = admin.unwrap();
+    let (proxy, _) = admin
+        .obtain_notification_push_supplier(ClientType::AnyEvent)
+        .unwrap();
+    admin
+        .obtain_notification_pull_supplier(ClientType::SequenceEvent)
+        .unwrap();
+    let full = admin.obtain_push_supplier().unwrap_err();
+    assert_limit(full, minor::imp_limit::EVENT_PROXIES);
+    let proxy: oxorb_notify::cos_notify_channel_admin::ProxyPushSupplierRef =
+        oxorb::Interface::unchecked_narrow(&proxy.unwrap());
+    proxy.disconnect_push_supplier().unwrap();
+    admin.obtain_push_supplier().unwrap();
+    admin.destroy().unwrap();
+    served.channel.new_for_consumers(and).unwrap();
+}
+
+#[test]
+fn filters_and_constraints_are_bounded() {
+    let served = limited(Limits {
+        filters: 2,
+        filters_of_object: 1,
+        constraints: 2,
+        constraint_octets: 20,
+        event_types: 2,
+        callbacks: 0,
+        ..Limits::default()
+    });
+    let factory = served.channel.default_filter_factory().unwrap().unwrap();
+    let filter = factory.create_filter("EXTENDED_TCL").unwrap().unwrap();
+    let mapping = factory
+        .create_mapping_filter("EXTENDED_TCL", &Any::new(1_i16))
+        .unwrap();
+    match factory.create_filter("EXTENDED_TCL") {
+        Err(CreateFilterError::System(e)) => assert_limit(e, minor::imp_limit::EVENT_FILTERS),
+        other => panic!("{other:?}"),
+    }
+    mapping.unwrap().destroy().unwrap();
+    let unknown = factory.create_filter("SQL");
+    assert!(matches!(unknown, Err(CreateFilterError::InvalidGrammar(_))));
+
+    let admin = served.channel.default_consumer_admin().unwrap().unwrap();
+    admin.add_filter(Some(&filter)).unwrap();
+    let full = admin.add_filter(Some(&filter)).unwrap_err();
+    assert_limit(full, minor::imp_limit::EVENT_FILTERS);
+
+    let constraint = |text: &str| ConstraintExp {
+        event_types: Vec::new(),
+        constraint_expr: text.to_owned(),
+    };
+    let three = ["TRUE", "TRUE", "TRUE"].map(constraint);
+    match filter.add_constraints(&three) {
+        Err(AddConstraintsError::System(e)) => assert_limit(e, minor::imp_limit::EVENT_CONSTRAINTS),
+        other => panic!("{other:?}"),
+    }
+    assert!(
+        filter.get_all_constraints().unwrap().is_empty(),
+        "all or nothing"
+    );
+    let long = constraint("TRUE or TRUE or TRUE or TRUE");
+    match filter.add_constraints(&[constraint("TRUE"), long.clone()]) {
+        Err(AddConstraintsError::InvalidConstraint(invalid)) => assert_eq!(invalid.constr, long),
+        other => panic!("{other:?}"),
+    }
+    assert!(
+        filter.get_all_constraints().unwrap().is_empty(),
+        "all or nothing"
+    );
+
+    // An answer is no larger than what the filter holds, however often it is asked for.
+    let added = filter.add_constraints(&[constraint("TRUE")]).unwrap();
+    match filter.get_constraints(&[added[0].constraint_id; 3]) {
+        Err(GetConstraintsError::System(e)) => assert_limit(e, minor::imp_limit::EVENT_CONSTRAINTS),
+        other => panic!("{other:?}"),
+    }
+
+    let types: Vec<EventType> = (0..3)
+        .map(|number| EventType {
+            domain_name: "d".to_owned(),
+            type_name: number.to_string(),
+        })
+        .collect();
+    match admin.subscription_change(&types, &[]) {
+        Err(SubscriptionChangeError::System(e)) => assert_limit(e, minor::imp_limit::EVENT_TYPES),
+        other => panic!("{other:?}"),
+    }
+    let callback = oxorb::Interface::unchecked_narrow(&admin);
+    let full = filter.attach_callback(Some(&callback)).unwrap_err();
+    assert_limit(full, minor::imp_limit::EVENT_CALLBACKS);
+}

@@ -1,0 +1,220 @@
+//! Rules about who may call what: whichever thread serves a request, and without allocation or lock.
+
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use oxorb::{
+    ClientConnections, Cookie, IdAssignment, IdUniqueness, Incident, Lifespan, ObjectId, ObjectRef,
+    Orb, Outcome, Poa, Policies, Refused, RequestProcessing, Servant, ServantLocator,
+    ServantRetention, SystemException, ThreadPolicy, Upcall,
+};
+use oxorb_core::lock;
+use oxorb_core::{AccessRule, AccessRules};
+use oxorb_object::minor::no_permission::ACCESS_RULES;
+use oxorb_testkit::alloc;
+use oxorb_testkit::watchdog;
+
+use crate::common::*;
+
+/// A rule for everybody.
+fn rule(allow: bool, fill: impl FnOnce(&mut AccessRule)) -> AccessRule {
+    let mut rule = AccessRule {
+        place: "rules.toml:1".to_owned(),
+        allow,
+        ..AccessRule::default()
+    };
+    fill(&mut rule);
+    rule
+}
+
+fn server_with(rules: Vec<AccessRule>) -> Orb {
+    let rules = AccessRules {
+        place: "rules.toml:1".to_owned(),
+        allow: false,
+        rules,
+    };
+    transport::listening()
+        .configure(|options| options.access_rules = Some(Arc::new(rules)))
+        .build()
+        .unwrap()
+}
+
+fn text(text: &str) -> Vec<String> {
+    vec![text.to_owned()]
+}
+
+/// Gives each request a servant of its own.
+struct Locator;
+
+impl ServantLocator for Locator {
+    fn preinvoke(
+        &self,
+        _: &ObjectId,
+        _: &Poa,
+        _: &str,
+    ) -> Result<(Arc<dyn Servant>, Cookie), Refused> {
+        Ok((Arc::new(Pinger::default()), None))
+    }
+
+    fn postinvoke(
+        &self,
+        _: &ObjectId,
+        _: &Poa,
+        _: &str,
+        _: Cookie,
+        _: Arc<dyn Servant>,
+    ) -> Result<(), SystemException> {
+        Ok(())
+    }
+}
+
+/// Every way of a POA to a servant, at the end of which rules are asked who called.
+const WAYS: [&str; 5] = ["active", "named", "default", "located", "main"];
+
+fn reached(server: &Orb, client: &Orb, way: &str) -> ObjectRef {
+    let mut policies = Policies {
+        id_assignment: IdAssignment::User,
+        ..Policies::default()
+    };
+    match way {
+        "named" => policies.lifespan = Lifespan::Persistent,
+        "default" => {
+            policies.id_uniqueness = IdUniqueness::Multiple;
+            policies.request_processing = RequestProcessing::DefaultServant;
+        }
+        "located" => {
+            policies.servant_retention = ServantRetention::NonRetain;
+            policies.request_processing = RequestProcessing::ServantManager;
+        }
+        "main" => policies.thread = ThreadPolicy::MainThread,
+        _ => {}
+    }
+    let poa = server.root_poa().create_poa(way, policies).unwrap();
+    poa.manager().activate().unwrap();
+    let servant = Arc::new(Pinger::default());
+    match way {
+        "default" => poa.set_servant(servant).unwrap(),
+        "located" => poa.set_servant_locator(Locator).unwrap(),
+        _ => drop(poa.activate_servant_with_id(&"it".into(), servant).unwrap()),
+    }
+    elsewhere(client, &poa.create_reference_of("it", PINGER).unwrap())
+}
+
+#[test]
+fn rules_hold_whichever_way_leads_to_the_servant() {
+    only_over!(SOCKETS, "a process admits itself");
+    let _guard = watchdog(LONG);
+    let server = server_with(vec![
+        rule(false, |it| it.operations = text("stop")),
+        rule(true, |it| {
+            it.objects = WAYS.map(|way| format!("{way}/it")).to_vec()
+        }),
+    ]);
+    let client = client(ClientConnections::Cached);
+    let other = server_with(Vec::new());
+    thread::scope(|scope| {
+        scope.spawn(|| server.run());
+        for (number, way) in WAYS.into_iter().enumerate() {
+            let object = reached(&server, &client, way);
+            let denied = || {
+                server
+                    .connection_statistics()
+                    .count(Incident::RequestDenied)
+            };
+            assert_eq!(ping(&object, 1), Ok(2), "{way}");
+            let refused = call(&object, &STOP).unwrap_err();
+            assert_eq!(refused.minor, ACCESS_RULES, "{way}: {refused}");
+            assert_eq!(denied(), number as u64 + 1, "{way}");
+        }
+        let refused = ping(&reached(&other, &client, "active"), 1).unwrap_err();
+        assert_eq!(refused.minor, ACCESS_RULES, "the default");
+        server.shutdown(true).unwrap();
+    });
+    other.shutdown(true).unwrap();
+    client.shutdown(true).unwrap();
+}
+
+/// A [`Pinger`] that notes what its thread has allocated and locked when it comes by.
+#[derive(Default)]
+struct Probe {
+    inner: Pinger,
+    seen: Mutex<Vec<(u64, u64)>>,
+}
+
+impl Servant for Probe {
+    fn repository_id(&self) -> &str {
+        PINGER
+    }
+
+    fn dispatch(&self, upcall: Upcall<'_>) -> Outcome {
+        let mut seen = self.seen.lock().unwrap();
+        if seen.len() < seen.capacity() {
+            let locks = lock::taken().expect("tests are debug builds");
+            seen.push((alloc::local().count, locks));
+        }
+        drop(seen);
+        self.inner.dispatch(upcall)
+    }
+
+    fn identity(&self) -> usize {
+        std::ptr::from_ref(self) as usize
+    }
+}
+
+const WARM_UP: i64 = 100;
+const PINGS: usize = 200;
+
+#[test]
+fn a_request_that_many_rules_are_about_allocates_nothing_and_takes_no_lock() {
+    only_over!(CLEAR, "rustls allocates for each record");
+    let _guard = watchdog(LONG);
+    let mut rules: Vec<_> = (0..500)
+        .map(|number| {
+            rule(false, |it| {
+                it.operations = text(&format!("operation_{number}"));
+                it.interfaces = text("IDL:test/*");
+                it.objects = text(&format!("deep/object{number}*"));
+                it.who.add(true, &format!("uid:{number}")).unwrap();
+                it.who.add(true, "all").unwrap();
+            })
+        })
+        .collect();
+    rules.push(rule(true, |it| {
+        it.objects = text("deep/probe");
+        it.operations = text("ping");
+    }));
+    let server = server_with(rules);
+    let policies = Policies {
+        id_assignment: IdAssignment::User,
+        ..Policies::default()
+    };
+    let poa = server.root_poa().create_poa("deep", policies).unwrap();
+    poa.manager().activate().unwrap();
+    for sharing in UNSHARED {
+        let probe = Arc::new(Probe {
+            inner: Pinger::default(),
+            seen: Mutex::default(),
+        });
+        let local = poa.activate_servant_with_id(&"probe".into(), probe.clone());
+        let client = client(sharing);
+        let object = elsewhere(&client, &local.unwrap());
+        for n in 0..WARM_UP {
+            assert_eq!(ping(&object, n), Ok(n + 1));
+        }
+        *probe.seen.lock().unwrap() = Vec::with_capacity(PINGS);
+        for n in 0..PINGS as i64 {
+            assert_eq!(ping(&object, n), Ok(n + 1));
+        }
+        let seen = probe.seen.lock().unwrap().clone();
+        assert_eq!(seen.len(), PINGS);
+        let (first, last) = (seen[0], seen[PINGS - 1]);
+        assert_eq!(
+            (last.0 - first.0, last.1 - first.1),
+            (0, 0),
+            "allocations and locks, {sharing:?}"
+        );
+        client.shutdown(true).unwrap();
+        poa.deactivate_id("probe").unwrap();
+    }
+    server.shutdown(true).unwrap();
+}

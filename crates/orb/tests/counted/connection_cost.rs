@@ -1,0 +1,115 @@
+//! Finding a connection costs the same among eight and two hundred (R11). Instructions are counted, not time.
+//!
+//! Not by `OXORB_TEST_TRANSPORT`: instructions are counted by which a call chooses its connection.
+
+use oxorb::policy::{PriorityBand, PriorityBandedConnection, PrivateConnection};
+use oxorb::{
+    ClientConnections, Concurrency, Interface, ObjectRef, Orb, Policies, PriorityModel,
+    PriorityModelPolicy, RtPolicies,
+};
+use oxorb_rt::Priority;
+use oxorb_testkit::instructions;
+use oxorb_testkit::process::test_name;
+
+use crate::common::*;
+
+/// Set in the process that is counted: how many connections there are and how often each is used.
+const COUNTED: &str = "OXORB_TEST_CONNECTIONS";
+
+const ALONE: usize = 8;
+const AMONG: usize = 200;
+
+/// Calls whose cost is the difference of two runs.
+const FEW: usize = 200;
+const MANY: usize = 500;
+
+/// Tolerance: the ready list of the server's poller, pages.
+const SLACK: f64 = 1.2;
+
+/// Calls over each of many connections in turn: the one used next is the one that has idled longest.
+#[test]
+fn counted() {
+    let Ok(wanted) = std::env::var(COUNTED) else {
+        return;
+    };
+    let mut words = wanted.split(':');
+    let sharing = words.next().unwrap();
+    let mut number = || words.next().unwrap().parse::<usize>().unwrap();
+    let (connections, calls) = (number(), number());
+    let server = server(Concurrency::Reactive);
+    let policies = Policies {
+        realtime: RtPolicies {
+            priority_model: Some(PriorityModelPolicy {
+                model: PriorityModel::ClientPropagated,
+                server_priority: 0,
+            }),
+            ..RtPolicies::default()
+        },
+        ..Policies::default()
+    };
+    let poa = server.root_poa().create_poa("propagated", policies);
+    let poa = poa.unwrap();
+    poa.manager().activate().unwrap();
+    let client = Orb::builder()
+        .client_connections(match sharing {
+            "private" => ClientConnections::Private,
+            _ => ClientConnections::Cached,
+        })
+        .configure(|options| options.max_idle_connections = AMONG)
+        .build()
+        .unwrap();
+    let pinger = poa.activate_servant(std::sync::Arc::new(Pinger::default()));
+    let pinger = pinger.unwrap();
+    client
+        .set_thread_priority(Priority::new(0).unwrap())
+        .unwrap();
+    let objects: Vec<ObjectRef> = (0..connections)
+        .map(|number| match sharing {
+            "private" => elsewhere(&client, &pinger).with(PrivateConnection),
+            _ => elsewhere(&client, &pinger).with(band(number)),
+        })
+        .collect();
+    for (call, object) in (0..calls as i64).zip(objects.iter().cycle()) {
+        assert_eq!(ping(object, call), Ok(call + 1));
+    }
+    end(&client, &server);
+}
+
+/// A band that no other number has.
+fn band(number: usize) -> PriorityBandedConnection {
+    let high = i16::try_from(number).unwrap();
+    PriorityBandedConnection::new(&[PriorityBand { low: 0, high }]).unwrap()
+}
+
+fn end(client: &Orb, server: &Orb) {
+    client.shutdown(true).unwrap();
+    server.shutdown(true).unwrap();
+}
+
+/// Instructions of one call; `None` where they cannot be counted.
+fn cost(sharing: &str, connections: usize) -> Option<f64> {
+    let run = |calls| {
+        instructions(
+            test_name(counted),
+            COUNTED,
+            &format!("{sharing}:{connections}:{calls}"),
+        )
+    };
+    let (few, many) = (run(FEW)?, run(MANY)?);
+    Some(many.saturating_sub(few) as f64 / (MANY - FEW) as f64)
+}
+
+#[test]
+fn a_call_finds_its_connection_among_any_number_at_the_same_cost() {
+    for sharing in ["private", "cached"] {
+        let Some(alone) = cost(sharing, ALONE) else {
+            return;
+        };
+        let among = cost(sharing, AMONG).unwrap();
+        println!("{sharing}: {alone} among {ALONE}, {among} among {AMONG}");
+        assert!(
+            among <= alone * SLACK,
+            "{sharing}: {among} instructions among {AMONG} connections, {alone} among {ALONE}"
+        );
+    }
+}

@@ -1,0 +1,104 @@
+//! Timeprobes (A20): every stage is stamped, in order, and stamps cost no allocation and no lock.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use oxorb::__gen::Operations;
+use oxorb::probe::{self, Side, Stage, Trace};
+use oxorb::{ClientConnections, Outcome, Servant, Upcall};
+use oxorb_core::lock;
+use oxorb_testkit::alloc::{self, allocations};
+use oxorb_testkit::watchdog;
+
+use crate::common::*;
+
+static OPERATIONS: Operations = Operations::linear(&["ping"]);
+
+/// Calls whose stages fit a ring.
+const PINGS: i64 = 100;
+
+/// A [`Pinger`] that finds operations as a skeleton does, and notes what its thread has used.
+#[derive(Default)]
+struct Probe {
+    inner: Pinger,
+    allocations: AtomicU64,
+    locks: AtomicU64,
+}
+
+impl Servant for Probe {
+    fn repository_id(&self) -> &str {
+        PINGER
+    }
+
+    fn dispatch(&self, upcall: Upcall<'_>) -> Outcome {
+        self.allocations.store(alloc::local().count, Relaxed);
+        self.locks
+            .store(lock::taken().expect("tests are debug builds"), Relaxed);
+        assert_eq!(upcall.find(&OPERATIONS), 0);
+        self.inner.dispatch(upcall)
+    }
+}
+
+#[test]
+fn every_stage_is_stamped_without_allocation_or_lock() {
+    only_over!(CLEAR, "rustls allocates for each record");
+    // The switch is that of the process.
+    if !alone(every_stage_is_stamped_without_allocation_or_lock) {
+        return;
+    }
+    let _guard = watchdog(LONG);
+    let (server, client) = (
+        server(EVERY_CONCURRENCY[0]),
+        client(ClientConnections::Private),
+    );
+    let probe = Arc::new(Probe::default());
+    let object = elsewhere(
+        &client,
+        &server.root_poa().activate_servant(probe.clone()).unwrap(),
+    );
+    let pings = || (0..PINGS).for_each(|n| assert_eq!(ping(&object, n), Ok(n + 1)));
+    pings();
+    assert!(probe::take().is_empty(), "off until switched on");
+
+    probe::on();
+    pings(); // both threads make their rings
+    probe::take();
+    let server_before = (probe.allocations.load(Relaxed), probe.locks.load(Relaxed));
+    let locks = lock::taken();
+    let ((), used) = allocations(pings);
+    assert_eq!((used.count, lock::taken()), (0, locks), "client");
+    let server_after = (probe.allocations.load(Relaxed), probe.locks.load(Relaxed));
+    assert_eq!(server_after, server_before, "server");
+    probe::off();
+
+    let traces = probe::take();
+    for side in [Side::Client, Side::Server] {
+        let expected: Vec<_> = Stage::ALL
+            .iter()
+            .filter(|stage| stage.side() == side)
+            .collect();
+        let trace = traces
+            .iter()
+            .find(|trace| trace.records[0].stage.side() == side);
+        let trace = trace.expect("a thread for each side");
+        // The first and the last of the server's may lie beyond the ends.
+        assert!(
+            whole_calls(trace, &expected) >= PINGS as usize - 1,
+            "{trace:?}"
+        );
+        assert!(trace.records.is_sorted_by_key(|record| record.at));
+        assert_eq!(trace.lost, 0);
+    }
+    pings();
+    assert!(probe::take().is_empty(), "off again");
+    client.shutdown(true).unwrap();
+    server.shutdown(true).unwrap();
+}
+
+/// How often the stages of a whole call follow each other.
+fn whole_calls(trace: &Trace, expected: &[&Stage]) -> usize {
+    let seen: Vec<_> = trace.records.iter().map(|record| &record.stage).collect();
+    seen.windows(expected.len())
+        .filter(|call| *call == expected)
+        .count()
+}

@@ -1,0 +1,830 @@
+//! What a request costs once everything is warm: no allocation, no lock, and
+//! one write and one read on each side.
+//!
+//! The servant looks at the counters of the thread that serves it; between two
+//! looks lies a whole turn of the server: reply, write, read, dispatch.
+//!
+//! Not by `OXORB_TEST_TRANSPORT`: it goes through all protocols by itself.
+
+use std::fmt::Debug;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use oxorb::__gen::Op;
+use oxorb::policy::{RelativeRequestTimeout, RelativeRoundtripTimeout, SyncScope};
+use oxorb::sched::level::{Criticality, Importance};
+use oxorb::sched::table::{DispatchTable, Queue, Row};
+use oxorb::sched::{DispatchModel, Dispatching};
+use oxorb::{
+    ClientConnections, Concurrency, IdAssignment, Interface, Lifespan, MessageBuffers, ObjectRef,
+    Orb, Outcome, Policies, Priority, PriorityModel, PriorityModelPolicy, RateGroup,
+    RequestBuffering, RtPolicies, RunTimeScheduler, Servant, Threadpool, ThreadpoolLane, Upcall,
+};
+use oxorb_core::lock;
+use oxorb_testkit::alloc::{self, allocations};
+use oxorb_testkit::process::test_name;
+use oxorb_testkit::{syscalls, watchdog};
+
+use crate::common::*;
+
+static BEGIN: Op = Op::twoway("begin");
+static END: Op = Op::twoway("end");
+
+const WARM_UP: i64 = 200;
+const PINGS: usize = 200;
+
+/// Each makes a promise that holds for all of them.
+const COMBINATIONS: [(Concurrency, ClientConnections); 5] = [
+    (Concurrency::ThreadPerConnection, ClientConnections::Private),
+    (Concurrency::ThreadPerConnection, ClientConnections::Cached),
+    (
+        Concurrency::LeaderFollowers { threads: 3 },
+        ClientConnections::Private,
+    ),
+    (
+        Concurrency::LeaderFollowers { threads: 3 },
+        ClientConnections::Cached,
+    ),
+    (Concurrency::Reactive, ClientConnections::Private),
+];
+
+/// What the serving thread had used when it came by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Used {
+    allocations: u64,
+    locks: u64,
+}
+
+/// A [`Pinger`] that notes what its thread has used.
+struct Probe {
+    inner: Pinger,
+    seen: Mutex<Vec<Used>>,
+}
+
+impl Servant for Probe {
+    fn repository_id(&self) -> &str {
+        PINGER
+    }
+
+    fn dispatch(&self, upcall: Upcall<'_>) -> Outcome {
+        match upcall.operation() {
+            "begin" => {
+                syscalls::begin("server");
+                upcall.done()
+            }
+            "end" => {
+                syscalls::end("server");
+                upcall.done()
+            }
+            _ => {
+                let mut seen = self.seen.lock().unwrap();
+                assert!(seen.len() < seen.capacity(), "looking must not allocate");
+                seen.push(Used {
+                    allocations: alloc::local().count,
+                    locks: lock::taken().expect("tests are debug builds"),
+                });
+                drop(seen);
+                self.inner.dispatch(upcall)
+            }
+        }
+    }
+}
+
+/// A server, a client, and an object between them that is warm.
+struct Bench {
+    server: Orb,
+    client: Orb,
+    probe: Arc<Probe>,
+    object: ObjectRef,
+}
+
+impl Bench {
+    fn warm(combination: (Concurrency, ClientConnections)) -> Bench {
+        Bench::warm_at(combination, |server, client, probe| {
+            elsewhere(client, &server.root_poa().activate_servant(probe).unwrap())
+        })
+    }
+
+    /// With the object that `activate` makes of the probe.
+    fn warm_at(
+        combination: (Concurrency, ClientConnections),
+        activate: impl FnOnce(&Orb, &Orb, Arc<Probe>) -> ObjectRef,
+    ) -> Bench {
+        Bench::warm_under(combination, None, activate)
+    }
+
+    /// With this schedule on both sides.
+    fn warm_under(
+        combination: (Concurrency, ClientConnections),
+        scheduler: Option<Arc<RunTimeScheduler>>,
+        activate: impl FnOnce(&Orb, &Orb, Arc<Probe>) -> ObjectRef,
+    ) -> Bench {
+        // However loaded the machine: the connection counts as busy.
+        Bench::warm_for(Duration::from_secs(20), combination, scheduler, activate)
+    }
+
+    /// With connections that count as busy for so long.
+    fn warm_for(
+        patient: Duration,
+        combination: (Concurrency, ClientConnections),
+        scheduler: Option<Arc<RunTimeScheduler>>,
+        activate: impl FnOnce(&Orb, &Orb, Arc<Probe>) -> ObjectRef,
+    ) -> Bench {
+        let endpoint = "iiop://127.0.0.1:0";
+        Bench::warm_over(endpoint, patient, combination, scheduler, activate)
+    }
+
+    /// Over another protocol.
+    fn warm_over(
+        endpoint: &str,
+        patient: Duration,
+        (concurrency, connections): (Concurrency, ClientConnections),
+        scheduler: Option<Arc<RunTimeScheduler>>,
+        activate: impl FnOnce(&Orb, &Orb, Arc<Probe>) -> ObjectRef,
+    ) -> Bench {
+        let server = transport::builder()
+            .listen(endpoint)
+            .concurrency(concurrency)
+            .configure(|options| {
+                options.worker_stay = patient;
+                options.realtime.scheduler = scheduler.clone();
+            })
+            .build()
+            .unwrap();
+        let client = transport::builder()
+            .client_connections(connections)
+            .configure(|options| {
+                options.trust_idle = patient;
+                options.realtime.scheduler = scheduler;
+            })
+            .build()
+            .unwrap();
+        let probe = Arc::new(Probe {
+            inner: Pinger::default(),
+            seen: Mutex::new(Vec::with_capacity(WARM_UP as usize + 10 * PINGS)),
+        });
+        let object = activate(&server, &client, probe.clone());
+        for n in 0..WARM_UP {
+            assert_eq!(ping(&object, n), Ok(n + 1));
+        }
+        probe.seen.lock().unwrap().clear();
+        Bench {
+            server,
+            client,
+            probe,
+            object,
+        }
+    }
+
+    fn pings(&self) {
+        for n in 0..PINGS as i64 {
+            assert_eq!(ping(&self.object, n), Ok(n + 1));
+        }
+    }
+
+    /// What the serving thread used from the first ping seen to the last.
+    fn server_used(&self) -> Used {
+        let seen = self.probe.seen.lock().unwrap();
+        let (first, last) = (seen[0], seen[seen.len() - 1]);
+        assert_eq!(seen.len(), PINGS);
+        Used {
+            allocations: last.allocations - first.allocations,
+            locks: last.locks - first.locks,
+        }
+    }
+
+    fn end(self) {
+        self.client.shutdown(true).unwrap();
+        self.server.shutdown(true).unwrap();
+    }
+}
+
+#[test]
+fn a_ping_allocates_nothing_on_either_side() {
+    let _guard = watchdog(LONG);
+    for combination in COMBINATIONS {
+        let bench = Bench::warm(combination);
+        let ((), client) = allocations(|| bench.pings());
+        assert_eq!(client.count, 0, "client, {combination:?}");
+        assert_eq!(
+            bench.server_used().allocations,
+            0,
+            "server, {combination:?}"
+        );
+        bench.end();
+    }
+}
+
+/// A time limit that travels, and others: the server reads them, the client writes them.
+#[test]
+fn a_ping_under_policies_allocates_nothing_and_takes_no_lock() {
+    let _guard = watchdog(LONG);
+    let mut bench = Bench::warm(COMBINATIONS[0]);
+    let patient = Duration::from_secs(3600);
+    bench.object = bench
+        .object
+        .with(RelativeRoundtripTimeout(patient))
+        .with(RelativeRequestTimeout(patient))
+        .with(SyncScope::WithServer);
+    bench.pings();
+    bench.probe.seen.lock().unwrap().clear();
+    let before = lock::taken().expect("tests are debug builds");
+    let ((), client) = allocations(|| bench.pings());
+    assert_eq!(client.count, 0, "client");
+    assert_eq!(lock::taken().unwrap() - before, 0, "client");
+    let server = bench.server_used();
+    assert_eq!((server.allocations, server.locks), (0, 0), "server");
+    bench.end();
+}
+
+fn named(server: &Orb, client: &Orb, probe: Arc<Probe>) -> ObjectRef {
+    let local = ObjectRef::from_ref(server.root_poa().activate_servant(probe).unwrap());
+    server.bind("probe", &local);
+    let url = transport::url(&[&address(&local)], "probe");
+    client.string_to_object(&url).unwrap()
+}
+
+fn persistent(server: &Orb, client: &Orb, probe: Arc<Probe>) -> ObjectRef {
+    let policies = Policies {
+        lifespan: Lifespan::Persistent,
+        id_assignment: IdAssignment::User,
+        ..Policies::default()
+    };
+    let poa = server.root_poa().create_poa("steady", policies).unwrap();
+    let local = poa
+        .activate_servant_with_id(&"probe".into(), probe)
+        .unwrap();
+    elsewhere(client, &local)
+}
+
+#[test]
+fn objects_found_by_name_or_id_allocate_nothing_either() {
+    let _guard = watchdog(LONG);
+    for activate in [named, persistent] {
+        let bench = Bench::warm_at(COMBINATIONS[0], activate);
+        let ((), client) = allocations(|| bench.pings());
+        assert_eq!(client.count, 0, "client");
+        assert_eq!(bench.server_used().allocations, 0, "server");
+        bench.end();
+    }
+}
+
+#[test]
+fn an_object_found_by_name_or_id_takes_no_lock() {
+    let _guard = watchdog(LONG);
+    for activate in [named as fn(&Orb, &Orb, Arc<Probe>) -> ObjectRef, persistent] {
+        let bench = Bench::warm_at(COMBINATIONS[0], activate);
+        bench.pings();
+        assert_eq!(bench.server_used().locks, 0);
+        bench.end();
+    }
+}
+
+/// Every lock of core and POA is counted per thread (`oxorb_core::lock`); the
+/// crates below have none on this path.
+#[test]
+fn a_scheduled_ping_allocates_nothing_and_takes_no_lock() {
+    let _guard = watchdog(LONG);
+    let row = Row {
+        name: "test::Pinger::ping".into(),
+        os_priority: 40,
+        queue: 0,
+        subpriority: 0,
+        worst_case: 1_000_000,
+        period: 5_000_000,
+        deadline: 5_000_000,
+        criticality: Criticality::High,
+        importance: Importance::Low,
+        critical: true,
+    };
+    let queue = Queue {
+        os_priority: 40,
+        dispatching: Dispatching::Static,
+    };
+    let table = DispatchTable::new(DispatchModel::Band, vec![row], vec![queue]).unwrap();
+    let combination = (Concurrency::ThreadPerConnection, ClientConnections::Private);
+    for measure in [false, true] {
+        let mut scheduler = RunTimeScheduler::new(table.clone());
+        scheduler.measure = measure;
+        let scheduler = Some(Arc::new(scheduler));
+        let bench = Bench::warm_under(combination, scheduler, |server, client, probe| {
+            elsewhere(client, &server.root_poa().activate_servant(probe).unwrap())
+        });
+        let before = lock::taken().expect("tests are debug builds");
+        let ((), client) = allocations(|| bench.pings());
+        assert_eq!(client.count, 0, "client, measured: {measure}");
+        assert_eq!(
+            lock::taken().unwrap() - before,
+            0,
+            "client, measured: {measure}"
+        );
+        let server = bench.server_used();
+        assert_eq!(
+            (server.allocations, server.locks),
+            (0, 0),
+            "server, measured: {measure}"
+        );
+        bench.end();
+    }
+}
+
+/// Endpoints of protocols other than IIOP.
+const OTHERS: [&str; 9] = [
+    "giop-lite-rt+tcp://127.0.0.1:0",
+    "giop-lite-rt+unix://",
+    "giop-lite-rt+mem://",
+    "giop-lite+tcp://127.0.0.1:0",
+    "giop-lite+unix://",
+    "giop-lite+mem://",
+    "uiop://",
+    "mem://",
+    "diop://127.0.0.1:0",
+];
+
+/// A bench whose calls go over another protocol.
+fn warm_other(endpoint: &str, combination: (Concurrency, ClientConnections)) -> Bench {
+    let patient = Duration::from_secs(20);
+    Bench::warm_over(
+        endpoint,
+        patient,
+        combination,
+        None,
+        |server, client, probe| {
+            elsewhere(client, &server.root_poa().activate_servant(probe).unwrap())
+        },
+    )
+}
+
+#[test]
+fn a_ping_over_other_protocols_allocates_nothing_and_takes_no_lock() {
+    let _guard = watchdog(LONG);
+    for endpoint in OTHERS {
+        for combination in COMBINATIONS {
+            let bench = warm_other(endpoint, combination);
+            let before = lock::taken().expect("tests are debug builds");
+            let ((), client) = allocations(|| bench.pings());
+            let taken = (lock::taken().unwrap() - before) as usize;
+            let allowed = match combination.1 {
+                ClientConnections::Private => 0,
+                // Take an idle connection, put it back.
+                _ => 2 * PINGS,
+            };
+            assert_eq!(
+                (client.count, taken),
+                (0, allowed),
+                "client, {endpoint}, {combination:?}"
+            );
+            let server = bench.server_used();
+            assert_eq!(
+                (server.allocations, server.locks),
+                (0, 0),
+                "server, {endpoint}, {combination:?}"
+            );
+            bench.end();
+        }
+    }
+}
+
+/// One write and one read on each side, over sockets and in every messaging; GIOP over TCP is counted for each combination
+/// below.
+macro_rules! two_system_calls {
+    ($($test:ident: $endpoint:literal, $combination:expr;)+) => {$(
+        #[test]
+        fn $test() {
+            two_calls(test_name($test), $endpoint, || warm_other($endpoint, $combination));
+        }
+    )+};
+}
+
+two_system_calls! {
+    two_system_calls_a_ping_over_uiop: "uiop://", COMBINATIONS[0];
+    two_system_calls_a_ping_over_uiop_of_a_lane: "uiop://", COMBINATIONS[3];
+    two_system_calls_a_ping_over_datagrams: "diop://127.0.0.1:0", COMBINATIONS[0];
+    two_system_calls_a_ping_over_datagrams_of_a_lane: "diop://127.0.0.1:0", COMBINATIONS[3];
+    two_system_calls_a_ping_over_giop_lite_tcp: "giop-lite+tcp://127.0.0.1:0", COMBINATIONS[0];
+    two_system_calls_a_ping_over_giop_lite_tcp_of_a_lane: "giop-lite+tcp://127.0.0.1:0", COMBINATIONS[3];
+    two_system_calls_a_ping_over_giop_lite_unix: "giop-lite+unix://", COMBINATIONS[0];
+    two_system_calls_a_ping_over_giop_lite_unix_of_a_lane: "giop-lite+unix://", COMBINATIONS[3];
+    two_system_calls_a_ping_over_giop_lite_rt_tcp: "giop-lite-rt+tcp://127.0.0.1:0", COMBINATIONS[0];
+    two_system_calls_a_ping_over_giop_lite_rt_tcp_of_a_lane: "giop-lite-rt+tcp://127.0.0.1:0", COMBINATIONS[3];
+    two_system_calls_a_ping_over_giop_lite_rt_unix: "giop-lite-rt+unix://", COMBINATIONS[0];
+    two_system_calls_a_ping_over_giop_lite_rt_unix_of_a_lane: "giop-lite-rt+unix://", COMBINATIONS[3];
+}
+
+/// Over memory threads wait for each other and wake each other, and make no other system call.
+macro_rules! only_waits {
+    ($($test:ident: $endpoint:literal;)+) => {$(
+        #[test]
+        fn $test() {
+            let trace = syscalls::traced(test_name($test), || {
+                let _guard = watchdog(LONG);
+                let bench = warm_other($endpoint, COMBINATIONS[0]);
+                call(&bench.object, &BEGIN).unwrap();
+                syscalls::section("client", || bench.pings());
+                call(&bench.object, &END).unwrap();
+                bench.end();
+            });
+            let Some(trace) = trace else { return };
+            for side in ["client", "server"] {
+                let own = &trace.section(side).own;
+                assert_eq!(own.of("futex"), own.total(), "{side}: {own:?}");
+                // To wake the other, to wait for it, and for the lock that it holds when it wakes this one.
+                assert!(own.total() <= 4 * (PINGS + 1), "{side}: {own:?}");
+            }
+        }
+    )+};
+}
+
+only_waits! {
+    a_ping_over_memory_only_waits: "mem://";
+    a_ping_over_giop_lite_mem_only_waits: "giop-lite+mem://";
+    a_ping_over_giop_lite_rt_mem_only_waits: "giop-lite-rt+mem://";
+}
+
+#[test]
+fn a_ping_takes_no_lock_but_the_one_of_cached_connections() {
+    let _guard = watchdog(LONG);
+    for combination in COMBINATIONS {
+        let bench = Bench::warm(combination);
+        let before = lock::taken().expect("tests are debug builds");
+        bench.pings();
+        let client = (lock::taken().unwrap() - before) as usize;
+        let allowed = match combination.1 {
+            ClientConnections::Private => 0,
+            // Take an idle connection, put it back.
+            ClientConnections::Cached => 2 * PINGS,
+            shared => unreachable!("{shared:?} promises nothing of the kind"),
+        };
+        assert_eq!(client, allowed, "client, {combination:?}");
+        assert_eq!(bench.server_used().locks, 0, "server, {combination:?}");
+        bench.end();
+    }
+}
+
+/// Locks that a caller takes whose call goes over a connection that all share: of who writes, for its place among the
+/// calls outstanding, and to look for its answer; and where it reads itself, to give out what it has read.
+const SHARED: [(ClientConnections, usize); 2] = [
+    (ClientConnections::Multiplexed, 3),
+    (ClientConnections::LeaderFollowers, 4),
+];
+
+#[test]
+fn a_ping_over_a_shared_connection_allocates_nothing_and_takes_few_locks() {
+    let _guard = watchdog(LONG);
+    for (connections, locks) in SHARED {
+        let bench = Bench::warm((Concurrency::ThreadPerConnection, connections));
+        let before = lock::taken().expect("tests are debug builds");
+        let ((), client) = allocations(|| bench.pings());
+        let taken = (lock::taken().unwrap() - before) as usize;
+        assert_eq!(client.count, 0, "{connections:?}");
+        // An answer that was there before the thread slept leaves it a token: it looks once in vain.
+        let most = PINGS * locks + PINGS / 10;
+        assert!(
+            (PINGS * locks..=most).contains(&taken),
+            "{connections:?}: {taken} locks in {PINGS} pings"
+        );
+        let server = bench.server_used();
+        assert_eq!((server.allocations, server.locks), (0, 0), "server");
+        bench.end();
+    }
+}
+
+#[test]
+fn the_lock_count_sees_a_lock() {
+    let before = lock::taken().unwrap();
+    drop(lock::Mutex::new(7).lock());
+    assert_eq!(lock::taken().unwrap(), before + 1);
+}
+
+/// A pool that serves a probe, and what its POA says of priorities.
+#[derive(Clone, Copy, Debug)]
+enum Pool {
+    /// A lane that the server's object is on.
+    Declared,
+    /// Two lanes, of which the client's priority chooses.
+    Propagated,
+    /// With threads that come when they are needed.
+    Dynamic,
+    /// With threads of lower lanes.
+    Borrowing,
+    /// With requests that wait.
+    Buffering,
+    /// All of these, none of which is needed here.
+    Everything,
+    /// With memory made before anybody connects.
+    Buffers,
+    /// A lane for each rate.
+    Rates,
+    /// No lanes: threads take the priority of each request.
+    Plain,
+}
+
+const POOLS: [Pool; 9] = [
+    Pool::Declared,
+    Pool::Propagated,
+    Pool::Dynamic,
+    Pool::Borrowing,
+    Pool::Buffering,
+    Pool::Everything,
+    Pool::Buffers,
+    Pool::Rates,
+    Pool::Plain,
+];
+
+/// The real-time configuration: connections of the client's own, and a pool.
+fn warm_pool(pool: Pool) -> Bench {
+    let combination = (Concurrency::ThreadPerConnection, ClientConnections::Private);
+    Bench::warm_at(combination, |server, client, probe| {
+        let priority = |value| Priority::new(value).unwrap();
+        let lanes = || [10, 20].map(|value| ThreadpoolLane::new(priority(value), 2));
+        let with_lanes = || Threadpool::with_lanes(lanes());
+        let dynamic = || lanes().map(|lane| lane.dynamic_threads(2));
+        let buffers = MessageBuffers {
+            connections: 2,
+            octets: 4096,
+        };
+        let plan = match pool {
+            Pool::Declared | Pool::Propagated => with_lanes(),
+            Pool::Dynamic => Threadpool::with_lanes(dynamic()),
+            Pool::Borrowing => with_lanes().allow_borrowing(),
+            Pool::Buffering => with_lanes().buffering(RequestBuffering::default()),
+            Pool::Everything => Threadpool::with_lanes(dynamic())
+                .allow_borrowing()
+                .buffering(RequestBuffering::default()),
+            Pool::Buffers => with_lanes().message_buffers(buffers),
+            Pool::Rates => Threadpool::rate_groups([RateGroup::hz(20, 2), RateGroup::hz(1, 2)]),
+            Pool::Plain => Threadpool::new(2),
+        };
+        let model = match pool {
+            Pool::Propagated | Pool::Plain => PriorityModel::ClientPropagated,
+            _ => PriorityModel::ServerDeclared,
+        };
+        let pool = server.create_threadpool(plan).unwrap();
+        let priorities = server.threadpool(pool).unwrap().priorities;
+        let urgent = priorities.into_iter().max().unwrap().max(priority(20));
+        let realtime = RtPolicies {
+            threadpool: Some(pool),
+            priority_model: Some(PriorityModelPolicy {
+                model,
+                server_priority: urgent.get(),
+            }),
+            ..RtPolicies::default()
+        };
+        let policies = Policies {
+            realtime,
+            ..Policies::default()
+        };
+        let poa = server.root_poa().create_poa("lanes", policies).unwrap();
+        client.set_thread_priority(urgent).unwrap();
+        elsewhere(client, &poa.activate_servant(probe).unwrap())
+    })
+}
+
+#[test]
+fn a_ping_to_a_lane_allocates_nothing_and_takes_no_lock() {
+    let _guard = watchdog(LONG);
+    for pool in POOLS {
+        let bench = warm_pool(pool);
+        let before = lock::taken().expect("tests are debug builds");
+        let ((), client) = allocations(|| bench.pings());
+        assert_eq!(client.count, 0, "client, {pool:?}");
+        assert_eq!(lock::taken().unwrap() - before, 0, "client, {pool:?}");
+        let server = bench.server_used();
+        assert_eq!(
+            (server.allocations, server.locks),
+            (0, 0),
+            "server, {pool:?}"
+        );
+        bench.end();
+    }
+}
+
+#[test]
+fn two_system_calls_a_ping_lane() {
+    two_calls(
+        test_name(two_system_calls_a_ping_lane),
+        Pool::Propagated,
+        || warm_pool(Pool::Propagated),
+    );
+}
+
+#[test]
+fn two_system_calls_a_ping_lane_with_everything() {
+    two_calls(
+        test_name(two_system_calls_a_ping_lane_with_everything),
+        Pool::Everything,
+        || warm_pool(Pool::Everything),
+    );
+}
+
+#[test]
+fn two_system_calls_a_ping_lane_that_buffers() {
+    two_calls(
+        test_name(two_system_calls_a_ping_lane_that_buffers),
+        Pool::Buffering,
+        || warm_pool(Pool::Buffering),
+    );
+}
+
+#[test]
+fn two_system_calls_a_ping_lane_that_borrows() {
+    two_calls(
+        test_name(two_system_calls_a_ping_lane_that_borrows),
+        Pool::Borrowing,
+        || warm_pool(Pool::Borrowing),
+    );
+}
+
+#[test]
+fn two_system_calls_a_ping_lane_with_dynamic_threads() {
+    two_calls(
+        test_name(two_system_calls_a_ping_lane_with_dynamic_threads),
+        Pool::Dynamic,
+        || warm_pool(Pool::Dynamic),
+    );
+}
+
+#[test]
+fn two_system_calls_a_ping_rate_group() {
+    two_calls(
+        test_name(two_system_calls_a_ping_rate_group),
+        Pool::Rates,
+        || warm_pool(Pool::Rates),
+    );
+}
+
+#[test]
+fn two_system_calls_a_ping_pool_without_lanes() {
+    two_calls(
+        test_name(two_system_calls_a_ping_pool_without_lanes),
+        Pool::Plain,
+        || warm_pool(Pool::Plain),
+    );
+}
+
+fn two_calls_each(test: &str, combination: (Concurrency, ClientConnections)) {
+    two_calls(test, combination, || Bench::warm(combination));
+}
+
+/// A connection that idles beside the one that is measured: nobody stays with either.
+fn beside_another(combination: (Concurrency, ClientConnections)) -> (Bench, Orb) {
+    let stay = Duration::from_millis(1);
+    let bench = Bench::warm_for(stay, combination, None, |server, client, probe| {
+        elsewhere(client, &server.root_poa().activate_servant(probe).unwrap())
+    });
+    let other = Orb::builder().build().unwrap();
+    let same = elsewhere(&other, bench.object.reference());
+    assert_eq!(ping(&same, 1), Ok(2));
+    bench.pings();
+    bench.probe.seen.lock().unwrap().clear();
+    (bench, other)
+}
+
+/// One thread that waits alone does not have to arm what it has served, nor to read until nothing is there.
+#[test]
+fn three_system_calls_a_ping_reactive_beside_another_connection() {
+    let test = test_name(three_system_calls_a_ping_reactive_beside_another_connection);
+    let trace = syscalls::traced(test, || {
+        let _guard = watchdog(LONG);
+        let (bench, other) = beside_another(COMBINATIONS[4]);
+        call(&bench.object, &BEGIN).unwrap();
+        bench.pings();
+        call(&bench.object, &END).unwrap();
+        other.shutdown(true).unwrap();
+        bench.end();
+    });
+    let Some(trace) = trace else { return };
+    assert_eq!(
+        trace.section("server").own,
+        [
+            ("epoll_pwait", PINGS + 1),
+            ("recvfrom", PINGS + 1),
+            ("sendto", PINGS + 1)
+        ]
+    );
+}
+
+/// One worker that takes requests from a queue.
+const POOL: Concurrency = Concurrency::WorkerPool {
+    threads: 1,
+    queue: 16,
+};
+
+/// Where one thread reads and others serve: the system calls of a ping, client and server together. One write on each side
+/// in any case; of others at most so many, and in all.
+fn bounded_calls(test: &str, concurrency: Concurrency, others: &[(&str, usize)], in_all: usize) {
+    let trace = syscalls::traced(test, || {
+        let _guard = watchdog(LONG);
+        let bench = Bench::warm((concurrency, ClientConnections::Private));
+        syscalls::section("pings", || bench.pings());
+        bench.end();
+    });
+    let Some(trace) = trace else { return };
+    let all = &trace.section("pings").all;
+    // What other threads are about when a section begins or ends is in it or not.
+    assert!(all.of("sendto").abs_diff(2 * PINGS) <= 2, "{all:?}");
+    for (call, most) in others {
+        assert!(all.of(call) <= most * PINGS, "{call}: {all:?}");
+    }
+    assert!(all.total() <= in_all * PINGS, "{all:?}");
+}
+
+/// The reader waits at the reactor and wakes the worker, if that sleeps by then. (The third `recvfrom` finds nothing: the
+/// reader waited for the one before, and no longer may. The third `futex`: whoever finds the
+/// queue locked, and then only.)
+#[test]
+fn a_worker_pool_takes_few_system_calls() {
+    let others = [("epoll_pwait", 1), ("recvfrom", 3), ("futex", 3)];
+    bounded_calls(
+        test_name(a_worker_pool_takes_few_system_calls),
+        POOL,
+        &others,
+        8,
+    );
+}
+
+/// The price of a thread: some 18 system calls, as the C library and Rust start and end one.
+#[test]
+fn a_thread_for_each_request_takes_a_bounded_number_of_system_calls() {
+    let test = test_name(a_thread_for_each_request_takes_a_bounded_number_of_system_calls);
+    let concurrency = Concurrency::ThreadPerRequest { threads: 8 };
+    bounded_calls(test, concurrency, &[("clone3", 1), ("futex", 6)], 32);
+}
+
+/// To write, to have its request forgotten, to leave the connection, and to take the next request; and one more for each
+/// time that it slept before.
+#[test]
+fn a_worker_of_a_pool_allocates_nothing_and_takes_few_locks() {
+    let _guard = watchdog(LONG);
+    let bench = Bench::warm((POOL, ClientConnections::Private));
+    bench.pings();
+    let used = bench.server_used();
+    assert_eq!(used.allocations, 0);
+    assert!(used.locks <= 5 * PINGS as u64, "{used:?}");
+    bench.end();
+}
+
+/// Counts the system calls of `combination` in a process of its own, in which
+/// only the named test runs.
+fn two_calls(test: &str, combination: impl Debug, warm: impl FnOnce() -> Bench) {
+    let trace = syscalls::traced(test, || {
+        let _guard = watchdog(LONG);
+        let bench = warm();
+        call(&bench.object, &BEGIN).unwrap();
+        syscalls::section("client", || bench.pings());
+        call(&bench.object, &END).unwrap();
+        bench.end();
+    });
+    let Some(trace) = trace else { return };
+    assert_eq!(
+        trace.section("client").own,
+        [("recvfrom", PINGS), ("sendto", PINGS)],
+        "client, {combination:?}"
+    );
+    // The reply to `begin` and the request of `end` are counted, too.
+    assert_eq!(
+        trace.section("server").own,
+        [("recvfrom", PINGS + 1), ("sendto", PINGS + 1)],
+        "server, {combination:?}"
+    );
+}
+
+#[test]
+fn two_system_calls_a_ping_private_thread_per_connection() {
+    two_calls_each(
+        test_name(two_system_calls_a_ping_private_thread_per_connection),
+        COMBINATIONS[0],
+    );
+}
+
+#[test]
+fn two_system_calls_a_ping_cached_thread_per_connection() {
+    two_calls_each(
+        test_name(two_system_calls_a_ping_cached_thread_per_connection),
+        COMBINATIONS[1],
+    );
+}
+
+#[test]
+fn two_system_calls_a_ping_private_leader_followers() {
+    two_calls_each(
+        test_name(two_system_calls_a_ping_private_leader_followers),
+        COMBINATIONS[2],
+    );
+}
+
+#[test]
+fn two_system_calls_a_ping_cached_leader_followers() {
+    two_calls_each(
+        test_name(two_system_calls_a_ping_cached_leader_followers),
+        COMBINATIONS[3],
+    );
+}
+
+#[test]
+fn two_system_calls_a_ping_private_reactive() {
+    two_calls_each(
+        test_name(two_system_calls_a_ping_private_reactive),
+        COMBINATIONS[4],
+    );
+}

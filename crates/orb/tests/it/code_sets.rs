@@ -1,0 +1,149 @@
+//! Which code set strings travel in (P4).
+
+use oxorb::__gen::Op;
+use oxorb::{
+    ClientConnections, Interface as _, Outcome, Servant, SystemException, SystemExceptionKind,
+    Upcall,
+};
+use oxorb_cdr::CharSet;
+use oxorb_testkit::watchdog;
+use std::sync::Arc;
+
+use crate::common;
+use crate::common::LONG;
+
+static ECHO: Op = Op::twoway("echo");
+
+struct Echo;
+
+impl Servant for Echo {
+    fn repository_id(&self) -> &str {
+        "IDL:test/Echo:1.0"
+    }
+
+    fn dispatch(&self, mut upcall: Upcall<'_>) -> Outcome {
+        match upcall.args(|d| d.string().map(|text| text.into_owned())) {
+            // No server should.
+            Ok(text) if text == "broken" => upcall.reply(|e| {
+                e.ulong(5);
+                e.copy_octets(b"caf\xE9\0");
+                Ok(())
+            }),
+            Ok(text) => upcall.reply(|e| e.string(&text)),
+            Err(rejected) => upcall.reject(rejected),
+        }
+    }
+}
+
+#[test]
+fn utf_8_is_chosen_where_the_server_lists_it_and_the_client_prefers_it() {
+    common::only_over!(CONTEXTS, "code sets are agreed on in a service context");
+    let _guard = watchdog(LONG);
+    let server = common::transport::listening()
+        .native_chars(CharSet::Iso8859_1)
+        .build()
+        .unwrap();
+    let local = server.root_poa().activate_servant(Arc::new(Echo)).unwrap();
+    for prefer in [false, true] {
+        // At home in ISO 8859-1, as the server is, so that nothing else chooses UTF-8.
+        let client = common::transport::builder()
+            .native_chars(CharSet::Iso8859_1)
+            .prefer_utf8(prefer)
+            .build()
+            .unwrap();
+        let object = client.string_to_object(&local.to_string()).unwrap();
+        let echoed: Result<String, SystemException> = object.reference().invoke(
+            &ECHO,
+            |e| e.string("10 €"),
+            |d| Ok(d.string()?.into_owned()),
+        );
+        match prefer {
+            true => assert_eq!(echoed.as_deref(), Ok("10 €")),
+            false => {
+                let refused = echoed.unwrap_err();
+                assert_eq!(refused.kind, SystemExceptionKind::DataConversion);
+                let text = refused.to_string();
+                assert!(
+                    text.ends_with(
+                        "ISO 8859-1, the code set in use, lacks U+20AC (character 4 of the text)"
+                    ),
+                    "{text}"
+                );
+            }
+        }
+        client.shutdown(true).unwrap();
+    }
+    server.shutdown(true).unwrap();
+}
+
+/// Faults in the octets of a reply are in the text of the exception, in every thread (P4).
+#[test]
+fn octets_of_a_reply_that_are_no_text_are_named() {
+    common::only_over!(CONTEXTS, "code sets are agreed on in a service context");
+    let _guard = watchdog(LONG);
+    let server = common::transport::listening().build().unwrap();
+    let local = server.root_poa().activate_servant(Arc::new(Echo)).unwrap();
+    let client = common::transport::builder().build().unwrap();
+    let object = client.string_to_object(&local.to_string()).unwrap();
+    let echoed: Result<String, SystemException> = object.reference().invoke(
+        &ECHO,
+        |e| e.string("broken"),
+        |d| Ok(d.string()?.into_owned()),
+    );
+    let refused = echoed.unwrap_err();
+    assert_eq!(refused.kind, SystemExceptionKind::DataConversion);
+    let text = std::thread::spawn(move || refused.to_string())
+        .join()
+        .unwrap();
+    assert!(
+        text.ends_with(
+            "octet 0xe9 (octet 4 of the text) is no character of UTF-8, the code set in use"
+        ),
+        "{text}"
+    );
+    client.shutdown(true).unwrap();
+    server.shutdown(true).unwrap();
+}
+
+/// References with and without code sets share no connection: whichever is called first, text means the same.
+#[test]
+fn references_with_other_code_sets_have_connections_of_their_own() {
+    common::only_over!(CONTEXTS, "code sets are agreed on in a service context");
+    let _guard = watchdog(LONG);
+    let server = common::transport::listening().build().unwrap();
+    let local = server.root_poa().activate_servant(Arc::new(Echo)).unwrap();
+    let object: oxorb::ObjectRef = server.string_to_object(&local.to_string()).unwrap();
+    server.bind("echo", &object);
+    let url = common::transport::url(&[&common::address(&object)], "echo");
+    for connections in [
+        ClientConnections::Private,
+        ClientConnections::Cached,
+        ClientConnections::Multiplexed,
+        ClientConnections::LeaderFollowers,
+    ] {
+        let client = common::transport::builder()
+            .client_connections(connections)
+            .build()
+            .unwrap();
+        // It names no code set, so ISO 8859-1 holds; the other one agrees on UTF-8.
+        let [plain, agreed] =
+            [&url, &local.to_string()].map(|it| client.string_to_object(it).unwrap());
+        let echo = |object: &oxorb::ObjectRef, text: &str| -> Result<String, SystemException> {
+            object
+                .reference()
+                .invoke(&ECHO, |e| e.string(text), |d| Ok(d.string()?.into_owned()))
+        };
+        for _ in 0..2 {
+            assert_eq!(echo(&plain, "caf\u{e9}").as_deref(), Ok("caf\u{e9}"));
+            let refused = echo(&plain, "10 €").unwrap_err();
+            assert_eq!(
+                refused.kind,
+                SystemExceptionKind::DataConversion,
+                "{connections:?}"
+            );
+            assert_eq!(echo(&agreed, "10 €").as_deref(), Ok("10 €"));
+        }
+        client.shutdown(true).unwrap();
+    }
+    server.shutdown(true).unwrap();
+}

@@ -1,0 +1,61 @@
+//! Tests of whole ORBs, a module for each subject. One program, because most of what many cost is their linking.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod architectures;
+mod asynchronous;
+mod asynchronous_policies;
+mod bandwidth;
+mod bidirectional;
+mod busy_poll;
+mod calls;
+mod cancels;
+mod classes;
+mod code_sets;
+mod config_page;
+mod configuration;
+mod copies;
+mod datagrams;
+mod endpoints;
+mod error_text;
+mod failures;
+mod groups;
+mod hand_over;
+mod hostile;
+mod interceptors;
+mod lanes;
+mod large_messages;
+mod later;
+mod limits;
+mod lite;
+mod message_buffers;
+mod modules;
+mod nested;
+mod oneway_limits;
+mod other_messaging;
+mod peer_options_page;
+mod poa;
+mod policies;
+mod preallocation;
+mod preconnect;
+mod priorities;
+mod protocol_policies;
+mod reply_handlers;
+mod resolve;
+mod rooms;
+mod same_host;
+mod scheduler;
+mod shared_lanes;
+mod shared_pages;
+mod signals;
+mod stable_addresses;
+mod steering;
+mod threads;
+mod unix_sockets;
+mod worth;
+
+use oxorb_testkit::alloc::CountingAllocator;
+
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator::new();

@@ -1,0 +1,90 @@
+//! docs/peer-options.md holds what the tables of other ORBs' options hold. `BLESS=1` writes it anew.
+//!
+//! Not by `OXORB_TEST_TRANSPORT`: a page of the documentation is compared.
+
+use std::fmt::Write as _;
+
+use oxorb::Meaning;
+use oxorb_testkit::page::assert_up_to_date;
+
+#[test]
+fn the_page_is_up_to_date() {
+    let test = "cargo test -p oxorb --test it peer_options_page::";
+    assert_up_to_date("docs/peer-options.md", &render(), test);
+}
+
+fn render() -> String {
+    let mut page = String::from(HEAD);
+    for (orb, options) in oxorb::PEER_OPTIONS {
+        writeln!(page, "\n## {orb}\n\n| option | here | |\n|---|---|---|").unwrap();
+        for option in options {
+            let (here, note) = match option.meaning {
+                Meaning::Setting { name, note, .. } => (format!("`-ORB{name}`"), note),
+                Meaning::Checked { note, .. } => ("as it is here".to_owned(), note),
+                Meaning::Ignored(reason) => ("ignored".to_owned(), reason),
+                Meaning::Refused(reason) => ("refused".to_owned(), reason),
+                Meaning::ServiceFile => ("read".to_owned(), "the table of svc.conf below"),
+                Meaning::ServiceDirective => ("read".to_owned(), "as a line of svc.conf"),
+                _ => unreachable!("a meaning that the page does not know"),
+            };
+            let name = option.name;
+            writeln!(
+                page,
+                "| `-ORB{name}` | {here} | {} |",
+                note.replace('|', "\\|")
+            )
+            .unwrap();
+        }
+    }
+    page.push_str(JACORB);
+    page
+}
+
+const HEAD: &str = "# Options of other ORBs
+
+<!-- Written by crates/orb/tests/it/peer_options_page.rs from the tables in crates/core/src/options/peers. -->
+
+Start scripts of TAO's and omniORB's programs work as they are. An option is *mapped* to a setting of
+OxORB, taken *as it is here* for values that OxORB has anyway, *ignored* with one line in the log where it has nothing to
+tune there, or *refused* with what to do instead where the program would not work as meant. A refused
+option that is switched off (`0`) passes. An option that is in neither table and no
+[setting](config.md) is an error, so that a typing mistake cannot silently change nothing.
+
+`-ORBPersonality tao` sets TAO's defaults. `-ORBConfigFile omniORB.cfg` (any name that ends in `.cfg`)
+reads a file of omniORB's. `-ORBSvcConf FILE` reads a `svc.conf` of TAO's in its classic form: options of
+the factories below; other components are ignored with a line, SSLIOP and multicast are refused. No
+`svc.conf` is read unasked. `-ORBInitRef.NAME=URL`, the form of Java's ORBs, is understood.
+";
+
+const JACORB: &str = "
+## JacORB, orb.properties
+
+JacORB's properties are in files that its programs name; OxORB does not read them. What they are here:
+
+| property | here | |
+|---|---|---|
+| `ORBInitRef.NAME` | `-ORBInitRef` | also as `-ORBInitRef.NAME=URL` |
+| `OAPort`, `OAIAddr` | `-ORBListenEndpoints` | `iiop://ADDRESS:PORT` |
+| `OASSLPort` | `ListenEndpoints iiops://HOST:PORT` | [TLS](security.md) |
+| `jacorb.ior_proxy_host`, `jacorb.ior_proxy_port` | `-ORBEndPointPublish` | `HOST:PORT` |
+| `jacorb.implname` | - | keys of persistent objects hold no server name |
+| `jacorb.use_imr` | - | there is no Implementation Repository |
+| `jacorb.connection.client.connect_timeout` | `-ORBConnectTimeout` | milliseconds in both |
+| `jacorb.connection.client.pending_reply_timeout` | `-ORBRoundTripTimeout` | milliseconds in both |
+| `jacorb.connection.client.idle_timeout` | `-ORBClientIdleTimeout` | milliseconds in both |
+| `jacorb.connection.server.timeout` | `-ORBIdleTimeout` | milliseconds in both |
+| `jacorb.connection.max_server_connections` | `-ORBMaxConnections` | |
+| `jacorb.connection.server.keepalive`, `jacorb.connection.client.keepalive` | `-ORBKeepAlive` | a time here |
+| `jacorb.connection.client.disconnect_after_systemexception` | - | a connection outlives exceptions |
+| `jacorb.retries`, `jacorb.retry_interval` | the policy `Retry` | docs/policies.md |
+| `jacorb.maxManagedBufSize`, `jacorb.bufferManagerMaxFlush` | `-ORBKeptCapacity` | octets here |
+| `jacorb.giop_minor_version` | `-ORBMaxGIOPVersion` | `1.N` |
+| `jacorb.native_char_codeset` | `-ORBNativeCharCodeSet` | |
+| `jacorb.native_wchar_codeset` | - | wide text is sent as UTF-16 |
+| `jacorb.poa.thread_pool_max`, `jacorb.poa.thread_pool_min` | `-ORBConcurrency` | or a threadpool for a POA |
+| `jacorb.poa.queue_max` | `-ORBMaxHeld`, `buffering` of a threadpool | |
+| `jacorb.log.default.verbosity` | `-ORBLogLevel` | 0 and 1 error, 2 warn, 3 info, 4 debug |
+| `jacorb.logfile` | `-ORBLogFile` | |
+| `jacorb.dns.enable` | `-ORBEndPointPublish hostname` | |
+| `jacorb.security.*` | `TlsCertificate`, `TlsRoots`, `TlsClients` | [PEM files, no key stores](security.md); no SAS |
+";

@@ -1,0 +1,93 @@
+//! Lanes whose connections are shared memory: more than a hundred of them, where lanes buffer and where four borrow from each
+//! other, and one that no lane can wait for (A5.2, A8.9).
+//!
+//! Not by `OXORB_TEST_TRANSPORT`: it is about shared memory alone.
+
+use std::sync::Arc;
+
+use oxorb::policy::PrivateConnection;
+use oxorb::{Incident, Interface as _, ObjectRef, Orb, RequestBuffering, Threadpool};
+use oxorb_testkit::watchdog;
+
+use crate::common::LONG;
+use crate::common::worker::*;
+
+/// More than 101, 51 and 11, from which on Linux refuses epolls that watch one file, one, two and three above them.
+const CONNECTIONS: usize = 120;
+
+fn shared() -> Orb {
+    let server = Orb::builder().listen("shm://|ring=4K&blocks=64K");
+    let server = server.setting("MaxConnections", "1000");
+    let server = server.setting("MaxConnectionsPerClient", "0");
+    server.build().unwrap()
+}
+
+/// Each has a connection of its own.
+fn many(object: &ObjectRef) -> Vec<ObjectRef> {
+    let each = |_| object.with(PrivateConnection);
+    (0..CONNECTIONS).map(each).collect()
+}
+
+#[test]
+fn lanes_that_buffer_or_borrow_serve_more_than_a_hundred_connections() {
+    let _guard = watchdog(LONG);
+    let buffering = Threadpool::with_lanes([lane(10, 1)]).buffering(RequestBuffering::default());
+    let borrowing = Threadpool::with_lanes([10, 20, 30, 40].map(|value| lane(value, 1)));
+    for (plan, highest) in [(buffering, 10), (borrowing.allow_borrowing(), 40)] {
+        let (server, client) = (shared(), Orb::builder().build().unwrap());
+        let pool = server.create_threadpool(plan).unwrap();
+        let worker = Arc::new(Worker::default());
+        let object = activate(&lane_poa(&server, pool, highest), &client, &worker);
+        let all = many(&object);
+        for _ in 0..2 {
+            for object in &all {
+                assert_eq!(whereabouts(object).priority, highest);
+            }
+        }
+        // While its own thread is busy, another one looks after all of them.
+        worker.close();
+        let stuck = in_the_background(&all[0], &WAIT);
+        worker.until_waiting(1);
+        let calls: Vec<_> = all[1..].iter().take(20).collect();
+        let calls: Vec<_> = calls
+            .into_iter()
+            .map(|object| in_the_background(object, &WHERE))
+            .collect();
+        if highest == 40 {
+            // Lent threads answer them.
+            calls
+                .into_iter()
+                .for_each(|call| assert_eq!(call.join().unwrap(), Ok(())));
+            worker.open();
+        } else {
+            worker.open();
+            calls
+                .into_iter()
+                .for_each(|call| assert_eq!(call.join().unwrap(), Ok(())));
+        }
+        assert_eq!(stuck.join().unwrap(), Ok(()));
+        let statistics = server.connection_statistics();
+        assert_eq!(statistics.count(Incident::NotServed), 0);
+        client.shutdown(true).unwrap();
+        server.shutdown(true).unwrap();
+    }
+}
+
+/// Linux nests five epolls: those of five lanes, and one for each connection over shared memory.
+#[test]
+fn a_connection_that_no_lane_can_watch_is_turned_away_and_told() {
+    let _guard = watchdog(LONG);
+    let (server, client) = (shared(), Orb::builder().build().unwrap());
+    let five = Threadpool::with_lanes((1..=5).map(|value| lane(value, 1))).allow_borrowing();
+    let pool = server.create_threadpool(five).unwrap();
+    let object = activate(
+        &lane_poa(&server, pool, 5),
+        &client,
+        &Arc::new(Worker::default()),
+    );
+    assert!(call(&object, &WHERE).is_err());
+    let statistics = server.connection_statistics();
+    assert!(statistics.count(Incident::NotServed) > 0);
+    client.shutdown(true).unwrap();
+    server.shutdown(true).unwrap();
+}

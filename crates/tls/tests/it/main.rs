@@ -1,0 +1,5 @@
+//! TLS as a transport.
+
+mod common;
+mod conformance;
+mod refused;

@@ -1,0 +1,10 @@
+//! Links and what they promise, a module for each subject.
+
+mod conformance;
+mod signals;
+mod steady_path;
+
+use oxorb_testkit::alloc::CountingAllocator;
+
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator::new();

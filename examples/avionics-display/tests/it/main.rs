@@ -1,0 +1,4 @@
+//! The display under its plans, and its evolution.
+
+mod evolution;
+mod plans;

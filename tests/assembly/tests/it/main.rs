@@ -1,0 +1,4 @@
+//! Programs and libraries that an assembly becomes.
+
+mod library;
+mod runs;

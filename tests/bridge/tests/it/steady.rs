@@ -1,0 +1,78 @@
+//! A request that is passed on allocates nothing: neither at the client, nor in the bridge, nor at the server.
+
+use std::sync::Arc;
+
+use oxorb::__gen::Op;
+use oxorb::{Interface as _, ObjectRef, Orb, Outcome, Servant, Upcall};
+use oxorb_bridge::{Bridge, Interfaces};
+use oxorb_testkit::alloc::process_allocations;
+use oxorb_testkit::process::alone;
+
+static DOUBLE: Op = Op::twoway("double");
+
+struct Doubles;
+
+impl Servant for Doubles {
+    fn repository_id(&self) -> &str {
+        "IDL:Doubles:1.0"
+    }
+
+    fn dispatch(&self, mut upcall: Upcall<'_>) -> Outcome {
+        match upcall.args(|d| d.longlong()) {
+            Ok(number) => upcall.reply(|e| {
+                e.longlong(2 * number);
+                Ok(())
+            }),
+            Err(rejected) => upcall.reject(rejected),
+        }
+    }
+}
+
+fn double(object: &ObjectRef, number: i64) -> i64 {
+    let doubled: oxorb::Result<i64> = object.reference().invoke(
+        &DOUBLE,
+        |e| {
+            e.longlong(number);
+            Ok(())
+        },
+        |d| d.longlong(),
+    );
+    doubled.unwrap()
+}
+
+#[test]
+fn a_request_that_is_passed_on_allocates_nothing() {
+    // Allocations of all threads count.
+    if !alone(a_request_that_is_passed_on_allocates_nothing) {
+        return;
+    }
+    for (before, behind) in [
+        ("uiop://", "iiop://127.0.0.1:0"),
+        ("iiop://127.0.0.1:0", "shm://"),
+    ] {
+        let server = Orb::builder().listen(behind).build().unwrap();
+        let target = server
+            .root_poa()
+            .activate_servant(Arc::new(Doubles))
+            .unwrap();
+        let middle = Orb::builder().listen(before).build().unwrap();
+        let bridge = Bridge::new(&middle, Interfaces::default()).unwrap();
+        let here = bridge.open("Doubles", &target.ior().to_string()).unwrap();
+        let client = Orb::builder().build().unwrap();
+        let object: ObjectRef = client.resolve(&here.to_ior()).unwrap();
+        for number in 0..200 {
+            assert_eq!(double(&object, number), 2 * number);
+        }
+        let ((), counted) = process_allocations(|| {
+            for number in 0..200 {
+                assert_eq!(double(&object, number), 2 * number);
+            }
+        });
+        assert_eq!(counted.count, 0, "{before} {behind}: {counted:?}");
+        assert_eq!(bridge.statistics().answered, 400);
+        for orb in [&client, &middle, &server] {
+            orb.shutdown(true).unwrap();
+        }
+        bridge.close();
+    }
+}

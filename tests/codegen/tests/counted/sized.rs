@@ -1,0 +1,86 @@
+//! Buffers are sized once: what the IDL says of the size of arguments is made room for before they are written (A7.1).
+
+use oxorb::__gen::{Encode, Encoder};
+use oxorb::{Orb, SystemException};
+use oxorb_cdr::{ByteOrder, Dialect};
+use oxorb_codegen_tests::sized::store::op;
+use oxorb_codegen_tests::sized::{Cell, Grid, Store, StoreRef};
+use oxorb_testkit::alloc::allocations;
+
+struct Servant;
+
+impl Store for Servant {
+    fn small(&self, x: i32) -> Result<i32, SystemException> {
+        Ok(x)
+    }
+
+    fn swap(&self, a: &Grid, b: &Grid, _: u8) -> Result<(Grid, Grid), SystemException> {
+        Ok((*b, *a))
+    }
+
+    fn keep(&self, _: &[Cell]) -> Result<(), SystemException> {
+        Ok(())
+    }
+}
+
+#[test]
+fn descriptors_know_the_sizes_of_arguments() {
+    // Small ones fit into any buffer.
+    assert_eq!(op::SMALL.request, 0);
+    // Two grids of 500 numbers, padding before each number supposed, and an octet.
+    let grid = Grid::MAX_SIZE.expect("bounded");
+    assert!(op::SWAP.request as usize > 2 * grid && op::SWAP.request < 10_000);
+    // Nothing bounds it, and empty it is small.
+    assert_eq!(op::KEEP.request, 0);
+}
+
+/// What the first call on a new connection allocates on the client's thread.
+fn first_call(store: &StoreRef, call: impl FnOnce(&StoreRef)) -> u64 {
+    let orb = Orb::builder().build().expect("starts");
+    let text = oxorb::Interface::to_ior(store).to_string();
+    let store: StoreRef = orb.resolve(&text).expect("the reference is good");
+    let ((), made) = allocations(|| call(&store));
+    orb.shutdown(true).expect("stops");
+    made.count
+}
+
+#[test]
+fn the_first_large_request_allocates_as_often_as_a_small_one() {
+    let server = Orb::builder()
+        .listen("iiop://127.0.0.1:0")
+        .build()
+        .expect("listens");
+    let store: StoreRef = server.root_poa().activate(Servant).expect("activates");
+    let grids = [[1; 500], [2; 500]];
+    // What is made once in a process is made.
+    first_call(&store, |store| assert_eq!(store.small(7), Ok(7)));
+    let small = first_call(&store, |store| assert_eq!(store.small(7), Ok(7)));
+    let large = first_call(&store, |store| {
+        let (a, b) = store.swap(&grids[0], &grids[1], 3).expect("answers");
+        assert_eq!((a, b), (grids[1], grids[0]));
+    });
+    // The reply alone, of 4 KB instead of a few octets, may need more room than the first read had.
+    assert!(
+        large <= small + 1,
+        "{large} allocations for a large first call, {small} for a small one"
+    );
+    server.shutdown(true).expect("stops");
+}
+
+#[test]
+fn elements_that_nothing_bounds_are_provided_for_by_the_first() {
+    let cells: Vec<Cell> = (0..1000)
+        .map(|value| Cell {
+            name: format!("cell number {value}"),
+            value,
+        })
+        .collect();
+    let (octets, made) = allocations(|| {
+        let mut e = Encoder::new(Vec::new(), ByteOrder::Big, Dialect::GIOP_1_2);
+        cells.encode(&mut e).expect("encodes");
+        e.finish().len()
+    });
+    assert!(octets > 20_000);
+    // One for the first of them, one for the others, and growth if the first was much shorter than they are.
+    assert!(made.count <= 2, "{} allocations", made.count);
+}

@@ -1,6 +1,0 @@
-//! Interpreted stubs and skeletons against the ORB: all that holds for compiled ones.
-
-use oxorb_codegen_tests::interpreted::calls;
-
-#[path = "calls/suite.rs"]
-mod suite;

@@ -1,0 +1,118 @@
+//! Plans that are launched and stopped in order.
+
+use oxorb::deployment::idl::ox_deployment::ProcessState;
+use oxorb::deployment::{Event, ExecutionSettings, NodeSettings};
+
+use crate::managers::scene::*;
+
+#[test]
+fn a_plan_over_two_nodes_is_launched_connected_and_stopped() {
+    let scene = Scene::new(&["north", "south"]);
+    let plan = plan(
+        "two nodes",
+        &[
+            counter("c", "north"),
+            reader("near", "north"),
+            reader("far", "south"),
+        ],
+        &[("near", "c"), ("far", "c")],
+    );
+    let launched = scene.plans.launch(&plan).unwrap();
+    let status = launched.manager.status().unwrap();
+    assert_eq!(status.len(), 3, "{status:#?}");
+    assert!(all_run(&status), "{status:#?}");
+    // Both read the counter that is there once.
+    assert_eq!(read_at(&status, "near").unwrap(), 1);
+    assert_eq!(read_at(&status, "far").unwrap(), 2);
+    assert_eq!(process(&status, "far").node, "south");
+    let pids = pids(&status);
+    assert_eq!(pids.len(), 3);
+    assert!(pids.iter().all(|&pid| is_alive(pid)));
+    assert_eq!(scene.plans.all().unwrap().len(), 1);
+
+    scene.plans.stop(&launched).unwrap();
+    wait_for_end(&pids);
+    assert!(scene.plans.all().unwrap().is_empty());
+    assert!(launched.manager.status().is_err(), "its object is gone");
+    let stopped = Event::Stopped {
+        plan: "two nodes".to_owned(),
+    };
+    assert_eq!(*scene.events.lock().unwrap(), [stopped]);
+    // The name is free again.
+    let again = scene.plans.launch(&plan).unwrap();
+    assert!(all_run(&again.manager.status().unwrap()));
+}
+
+#[test]
+fn instances_without_constraints_share_a_process() {
+    let scene = Scene::new(&["n"]);
+    let mut plan = plan(
+        "together",
+        &[counter("c", "n"), reader("r", "n")],
+        &[("r", "c")],
+    );
+    plan.locality_constraint.clear();
+    let launched = scene.plans.launch(&plan).unwrap();
+    let status = launched.manager.status().unwrap();
+    assert_eq!(status.len(), 1, "{status:#?}");
+    assert_eq!(status[0].process, "main");
+    assert_eq!(status[0].instances.len(), 2);
+    assert!(all_run(&status), "{status:#?}");
+}
+
+#[test]
+fn a_plan_is_there_once() {
+    let scene = Scene::new(&["n"]);
+    let plan = plan("once", &[counter("c", "n")], &[]);
+    scene.plans.launch(&plan).unwrap();
+    let error = scene.plans.launch(&plan).unwrap_err();
+    assert_eq!(error.name, "once");
+    assert!(error.reason.contains("redeploy it"), "{error}");
+}
+
+#[test]
+fn what_is_beyond_a_limit_names_its_setting() {
+    let execution = ExecutionSettings {
+        max_plans: 1,
+        max_instances: 2,
+        ..execution_settings()
+    };
+    let node = NodeSettings {
+        max_processes: 1,
+        ..node_settings()
+    };
+    let scene = Scene::with(&["n"], &node, execution);
+    let refused = |instances: &[Instance], label: &str, setting: &str| {
+        let plan = plan(label, instances, &[]);
+        let error = scene.plans.launch(&plan).unwrap_err().to_string();
+        assert!(error.contains(setting), "{error}");
+    };
+    let three = [counter("a", "n"), counter("b", "n"), counter("c", "n")];
+    refused(&three, "large", "max_instances");
+    refused(
+        &three[..2],
+        "processes",
+        "2 processes here, and 1 is the limit (NodeSettings::max_processes",
+    );
+    let one = plan("one", &three[..1], &[]);
+    let launched = scene.plans.launch(&one).unwrap();
+    refused(&three[..1], "second", "max_plans");
+    // Together they have more processes than the node may run.
+    let larger = plan("one", &three[..2], &[]);
+    let error = scene.plans.redeploy(&larger).unwrap_err().to_string();
+    assert!(error.contains("max_processes"), "{error}");
+    // What was refused left nothing behind.
+    let status = launched.manager.status().unwrap();
+    assert_eq!(process(&status, "a").state, ProcessState::Running);
+    assert_eq!(scene.plans.all().unwrap().len(), 1);
+}
+
+#[test]
+fn managers_that_are_dropped_end_their_processes() {
+    let scene = Scene::new(&["n"]);
+    let plan = plan("dropped", &[counter("c", "n")], &[]);
+    let launched = scene.plans.launch(&plan).unwrap();
+    let pids = pids(&launched.manager.status().unwrap());
+    drop(scene);
+    wait_for_end(&pids);
+}

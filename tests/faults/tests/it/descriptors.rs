@@ -1,0 +1,126 @@
+//! A client whose process runs out of descriptors: what it has goes on, what it cannot have it is told with limit and
+//! setting, and all is well again when descriptors are back.
+
+use std::fs::File;
+use std::thread;
+use std::time::Duration;
+
+use oxorb::policy::Retry;
+use oxorb::{
+    ClientConnections, CompletionStatus, Interface, ObjectRef, Orb, SystemExceptionKind,
+    last_failure, minor,
+};
+use oxorb_testkit::process::{Process, rerun, test_name};
+use oxorb_testkit::watchdog;
+
+use crate::common::*;
+
+/// How many descriptors the client may have.
+const MOST: u32 = 48;
+
+/// Tells the test `starve` that it is the client, and whom to call.
+const STARVING: &str = "OXORB_FAULTS_STARVING";
+
+/// The client, in a process of its own.
+#[test]
+fn starve() {
+    let Some(servers) = std::env::var_os(STARVING) else {
+        return;
+    };
+    let servers = servers.into_string().expect("references");
+    let iors: Vec<&str> = servers.split(' ').collect();
+    for connections in [
+        ClientConnections::Multiplexed,
+        ClientConnections::LeaderFollowers,
+        ClientConnections::Cached,
+        // Last, for the thread may keep a connection of it for a while.
+        ClientConnections::Private,
+    ] {
+        let client = Orb::builder()
+            .client_connections(connections)
+            .build()
+            .expect("a client");
+        let objects = [0, 1].map(|at| client.string_to_object(iors[at]).expect("a reference"));
+        starved(&objects, connections);
+        client.shutdown(true).expect("nothing runs");
+    }
+}
+
+fn starved([known, new]: &[ObjectRef; 2], connections: ClientConnections) {
+    assert_eq!(ping(known, 1), Ok(2));
+    let hoard = exhaust();
+    assert_eq!(ping(known, 2), Ok(3), "what is open goes on");
+    let asynchronously = || {
+        let sent = new.reference().invoke_async(
+            &PING,
+            |e| {
+                e.longlong(1);
+                Ok(())
+            },
+            |d| d.longlong(),
+        );
+        sent.wait()
+    };
+    let unshared = [ClientConnections::Cached, ClientConnections::Private];
+    if unshared.contains(&connections) {
+        // The connection that idles gives its descriptor; the next call finds another one.
+        assert_eq!(ping(new, 1), Ok(2));
+        assert_eq!(ping(known, 3), Ok(4));
+        drop(hoard);
+        return;
+    }
+    for raised in [run_once(new, 7).unwrap_err(), asynchronously().unwrap_err()] {
+        assert_eq!(raised.kind, SystemExceptionKind::Transient);
+        assert_eq!(raised.minor, minor::transient::NO_DESCRIPTORS);
+        assert_eq!(raised.completed, CompletionStatus::No);
+        let said = last_failure().expect("it was tried").to_string();
+        for part in [
+            "Too many open files",
+            &format!("{MOST} descriptors"),
+            "ulimit -n",
+        ] {
+            assert!(said.contains(part), "{said}");
+        }
+        assert!(said.contains("-ORBMaxClientConnections"), "{said}");
+    }
+    // A name cannot even be looked up.
+    let orb = new.reference().orb();
+    let named = orb.string_to_object("corbaloc:iiop:1.2@localhost:1/x");
+    let raised = ping(&named.expect("a reference"), 1).unwrap_err();
+    assert_eq!(raised.minor, minor::transient::NO_DESCRIPTORS);
+    // Whoever repeats gets through as soon as there are descriptors again.
+    let patient = new.with(Retry {
+        times: u32::MAX,
+        delay: Duration::from_millis(5),
+        max_delay: Duration::from_millis(20),
+    });
+    thread::scope(|scope| {
+        let calling = scope.spawn(|| ping(&patient, 8));
+        thread::sleep(Duration::from_millis(50));
+        drop(hoard);
+        assert_eq!(calling.join().expect("it ends"), Ok(9));
+    });
+    assert_eq!(asynchronously(), Ok(2));
+}
+
+/// Takes all descriptors that there are.
+fn exhaust() -> Vec<File> {
+    std::iter::from_fn(|| File::open("/dev/null").ok()).collect()
+}
+
+#[test]
+fn a_client_without_descriptors_is_told_so_and_recovers() {
+    let _guard = watchdog(2 * LONG);
+    let servers = [0, 1].map(|_| Server::start(&[]));
+    let test = rerun(test_name(starve));
+    let mut shell = std::process::Command::new("sh");
+    shell
+        .args(["-c", &format!("ulimit -n {MOST}; exec \"$0\" \"$@\"")])
+        .arg(test.get_program())
+        .args(test.get_args());
+    shell.env(STARVING, servers.each_ref().map(Server::ior).join(" "));
+    let mut client = Process::spawn(shell);
+    client.wait_success(LONG);
+    // What was COMPLETED_NO did not run.
+    assert!(servers.iter().all(|server| server.journal().is_empty()));
+}

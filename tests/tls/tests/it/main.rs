@@ -1,0 +1,9 @@
+//! Whole ORBs over TLS, a module for each subject.
+
+mod access;
+mod both_ways;
+mod fuzz_entry_points;
+mod hostile;
+mod orb;
+mod reload;
+mod secure_only;

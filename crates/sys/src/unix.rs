@@ -464,7 +464,8 @@ mod tests {
 
     #[test]
     fn a_bound_file_is_told_from_one_left_behind_and_nobody_notices() {
-        let path = std::env::temp_dir().join(format!("oxorb-sys-bound-{}", std::process::id()));
+        let path = oxorb_testkit::net::socket_folder()
+            .join(format!("oxorb-sys-bound-{}", std::process::id()));
         assert_eq!(is_bound(&path).unwrap_err().kind(), io::ErrorKind::NotFound);
         let listener = bind(Name::Path(&path)).unwrap();
         assert!(is_bound(&path).unwrap(), "before it listens, too");

@@ -197,7 +197,8 @@ mod tests {
     /// A client that cannot be connected to: what offers are for.
     #[test]
     fn a_socket_that_cannot_be_reached_is_the_clients_if_the_user_is() {
-        let path = std::env::temp_dir().join(format!("oxorb-offer-{}", std::process::id()));
+        let path =
+            oxorb_testkit::net::socket_folder().join(format!("oxorb-offer-{}", std::process::id()));
         let name = Name::read(path.to_str().unwrap()).unwrap();
         let known = Known::own(&name);
         let stranger = other(|_, pid| *pid += 1);

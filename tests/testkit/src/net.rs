@@ -1,12 +1,12 @@
-//! Free ports, and connections from a chosen address.
+//! Free ports, folders for UNIX sockets, and connections from a chosen address.
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr as UnixAddr, UnixDatagram};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use rustix::io::Errno;
@@ -14,6 +14,8 @@ use rustix::net::{
     AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, ipproto, listen,
     socket_with,
 };
+
+use crate::peers::missing;
 
 /// Lowest port that is returned: those below belong to well-known services.
 const FIRST: u16 = 10_000;
@@ -94,6 +96,37 @@ fn is_free(port: u16) -> bool {
     tcp.is_ok_and(|tcp| bind(&tcp, &everywhere).is_ok()) && UdpSocket::bind(everywhere).is_ok()
 }
 
+/// Reports whether the loopback interface has an IPv6 address; [`missing`] if it has none.
+///
+/// # Panics
+/// Where `OXORB_REQUIRE_TOOLS` asks for it and there is none.
+#[must_use = "a test without IPv6 ends here"]
+pub fn has_ipv6() -> bool {
+    let tried = TcpListener::bind((Ipv6Addr::LOCALHOST, 0));
+    tried
+        .inspect_err(|error| missing("IPv6", &format!("nothing can listen at ::1: {error}")))
+        .is_ok()
+}
+
+/// Returns a folder for the files of UNIX sockets: that for temporary files, or another one in
+/// which every user may make files where its path leaves less than [`NAME`] octets for the name.
+///
+/// # Panics
+/// If there is none.
+pub fn socket_folder() -> PathBuf {
+    let mut folders = [std::env::temp_dir(), "/tmp".into(), "/dev/shm".into()].into_iter();
+    let found = folders.find(|folder| leaves_room(folder) && folder.is_dir());
+    found.expect("a folder with a short path")
+}
+
+/// Number of octets that [`socket_folder`] leaves for the name of a socket.
+pub const NAME: usize = 60;
+
+/// The path of a UNIX socket has at most 107 octets (`sun_path`); one of them is the slash.
+fn leaves_room(folder: &Path) -> bool {
+    folder.as_os_str().len() <= 107 - 1 - NAME
+}
+
 /// Connects to `to` from a given address of this host, such as 127.0.0.2: to a server that looks
 /// like another client.
 ///
@@ -166,8 +199,16 @@ mod tests {
     }
 
     #[test]
+    fn a_socket_folder_has_room_for_a_name() {
+        let folder = socket_folder();
+        let name = "x".repeat(NAME);
+        assert!(SocketAddrUnix::new(folder.join(&name)).is_ok());
+        assert!(!leaves_room(&Path::new("/").join("x".repeat(150))));
+    }
+
+    #[test]
     fn a_port_in_use_is_not_free() {
-        let tcp = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
         assert!(!is_free(tcp.local_addr().unwrap().port()));
         let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
         assert!(!is_free(udp.local_addr().unwrap().port()));

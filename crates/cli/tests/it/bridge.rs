@@ -54,7 +54,9 @@ fn a_stand_in_is_called_through_a_bridge() {
     ];
     let (_server, said) = started(&serve, "ior");
     let target = format!("Account={}", said["ior"].as_str().unwrap());
-    let socket = format!("uiop://{}", folder.path("socket"));
+    let socket = oxorb_testkit::net::socket_folder();
+    let socket = socket.join(format!("oxorb-cli-bridge-{}", std::process::id()));
+    let socket = format!("uiop://{}", socket.display());
     for with_types in [false, true] {
         let mut bridge = vec!["bridge", "--format", "json", "--listen", &socket, &target];
         if with_types {

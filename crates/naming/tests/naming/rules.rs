@@ -64,7 +64,8 @@ fn nobody_makes_the_server_connect_where_no_rule_allows_it() {
 /// A reference may tell of a UNIX socket of this machine beside an address that is allowed.
 #[test]
 fn no_rule_of_addresses_allows_a_socket_beside_one() {
-    let path = std::env::temp_dir().join(format!("oxorb-naming-beside-{}", std::process::id()));
+    let path = oxorb_testkit::net::socket_folder()
+        .join(format!("oxorb-naming-beside-{}", std::process::id()));
     let trap = UnixListener::bind(&path).unwrap();
     trap.set_nonblocking(true).unwrap();
     let socket: Address = format!("unix:{}", path.display()).parse().unwrap();
@@ -129,7 +130,8 @@ fn user_of(socket: &Address) -> u32 {
 /// Rules name the addresses of every protocol that the server speaks.
 #[test]
 fn names_are_followed_over_every_protocol_as_rules_say() {
-    let path = std::env::temp_dir().join(format!("oxorb-naming-over-{}", std::process::id()));
+    let path = oxorb_testkit::net::socket_folder()
+        .join(format!("oxorb-naming-over-{}", std::process::id()));
     let endpoints = format!(
         "iiop://127.0.0.1:0;giop-lite-rt+tcp://127.0.0.1:0;uiop://{path};shm://{path}.shm|ring=64K",
         path = path.display()
@@ -188,7 +190,8 @@ fn a_context_bound_to_itself_costs_no_thread() {
 
 #[test]
 fn the_root_is_known_by_its_addresses_of_every_protocol() {
-    let path = std::env::temp_dir().join(format!("oxorb-naming-root-{}", std::process::id()));
+    let path = oxorb_testkit::net::socket_folder()
+        .join(format!("oxorb-naming-root-{}", std::process::id()));
     let endpoints = format!(
         "iiop://127.0.0.1:0;giop-lite-rt+tcp://127.0.0.1:0;uiop://{}",
         path.display()

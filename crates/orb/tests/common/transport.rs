@@ -161,7 +161,10 @@ pub(crate) fn free_place() -> Place {
     let place = match (has_ports(), is_memory()) {
         (true, _) => format!("127.0.0.1:{}", oxorb_testkit::net::free_port()),
         (_, true) => name,
-        _ => std::env::temp_dir().join(name).display().to_string(),
+        _ => oxorb_testkit::net::socket_folder()
+            .join(name)
+            .display()
+            .to_string(),
     };
     let text = format!("{}://{place}", protocol().name());
     let address = protocol().transport().own_address(&endpoint(&text));

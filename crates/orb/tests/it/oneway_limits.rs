@@ -46,7 +46,8 @@ impl Connection {
 #[test]
 fn a_oneway_keeps_the_limit_of_the_round_trip_to_itself() {
     let _guard = watchdog(LONG);
-    let path = std::env::temp_dir().join(format!("oxorb-oneways-{}", std::process::id()));
+    let path =
+        oxorb_testkit::net::socket_folder().join(format!("oxorb-oneways-{}", std::process::id()));
     let listener = UnixListener::bind(&path).unwrap();
     for sharing in [
         ClientConnections::Private,

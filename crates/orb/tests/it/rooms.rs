@@ -54,7 +54,7 @@ fn a_connection_that_a_room_opened_and_the_server_closed_costs_no_exception() {
 fn a_room_without_a_connection_fails_as_a_call_would() {
     let _guard = watchdog(LONG);
     let name = format!("oxorb-rooms-{}", std::process::id());
-    let full = std::env::temp_dir().join(&name);
+    let full = oxorb_testkit::net::socket_folder().join(&name);
     let path = full.to_str().unwrap();
     let socket = unix::bind(unix::Name::Path(&full)).unwrap();
     unix::listen(&socket, 0).unwrap();

@@ -34,7 +34,7 @@ const BESIDE: [u32; 3] = [OMNIORB_UNIX, OXORB_SOCKET, OXORB_SHM_SOCKET];
 /// A path that is no temporary one of an ORB, which another ORB would remove.
 fn path(test: &str) -> PathBuf {
     let name = format!("test-oxorb-{test}-{}", std::process::id());
-    std::env::temp_dir().join(name)
+    oxorb_testkit::net::socket_folder().join(name)
 }
 
 fn server(endpoints: &str) -> Orb {

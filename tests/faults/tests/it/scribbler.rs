@@ -32,7 +32,8 @@ const HEADER: u64 = 4096;
 #[test]
 fn a_client_that_scribbles_harms_nobody_else() {
     let _guard = watchdog(3 * LONG);
-    let path = std::env::temp_dir().join(format!("oxorb-faults-scribbler-{}", std::process::id()));
+    let path = oxorb_testkit::net::socket_folder()
+        .join(format!("oxorb-faults-scribbler-{}", std::process::id()));
     // What waits for the end of a message that never ends gives up soon.
     let endpoint = format!("shm://{}|ring=16K&blocks=256K", path.display());
     let settings = [("ListenEndpoints", &*endpoint), ("StallTimeout", "500")];

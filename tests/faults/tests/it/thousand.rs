@@ -123,7 +123,8 @@ fn a_thousand_connections_over_shared_memory_take_what_is_documented() {
 }
 
 fn thousand(options: &str, most: &Most) {
-    let place = std::env::temp_dir().join(format!("oxorb-faults-thousand-{}", std::process::id()));
+    let place = oxorb_testkit::net::socket_folder()
+        .join(format!("oxorb-faults-thousand-{}", std::process::id()));
     std::fs::create_dir(&place).expect("a directory");
     let put = |sign| std::fs::write(place.join(sign), "").expect("a file");
     let endpoint = format!("shm://{}{options}", place.join("socket").display());

@@ -7,7 +7,7 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _}
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use oxorb_sys::unix::{self, Name};
+use oxorb_sys::unix::{self, MAX_PATH, Name};
 
 /// Number of clients that may wait to be accepted: what Linux allows unless told otherwise
 /// (`net.core.somaxconn`).
@@ -93,13 +93,22 @@ pub(crate) fn listen(path: &Path, rights: impl Into<Rights>) -> io::Result<(Owne
     ))
 }
 
+/// Returns the directory for temporary sockets: that for temporary files, or `/tmp` where its path
+/// leaves too few octets for the name of a socket.
+fn temporary_directory(temporary: PathBuf) -> PathBuf {
+    match temporary.join(temporary_name()).as_os_str().len() > MAX_PATH {
+        true => PathBuf::from("/tmp"),
+        false => temporary,
+    }
+}
+
 /// Listens on a new file in a directory for temporary ones, and removes those that processes
 /// of this user have left behind.
 ///
 /// # Errors
 /// As [`listen`].
 pub(crate) fn listen_temporary(rights: Rights) -> io::Result<(OwnedFd, SocketFile)> {
-    let directory = std::env::temp_dir();
+    let directory = temporary_directory(std::env::temp_dir());
     check(&directory)?;
     sweep(&directory);
     for _ in 1..MAX_ATTEMPTS {
@@ -281,7 +290,8 @@ mod tests {
 
     impl Directory {
         fn new(test: &str) -> Self {
-            let path = std::env::temp_dir().join(format!("oxorb-file-{test}-{}", process::id()));
+            let path = oxorb_testkit::net::socket_folder()
+                .join(format!("oxorb-file-{test}-{}", process::id()));
             let _ = fs::remove_dir_all(&path);
             fs::create_dir(&path).unwrap();
             Self(path)
@@ -296,6 +306,14 @@ mod tests {
         fn drop(&mut self) {
             let _ = fs::remove_dir_all(&self.0);
         }
+    }
+
+    #[test]
+    fn temporary_sockets_have_paths_that_fit() {
+        let long = PathBuf::from("/").join("x".repeat(150));
+        assert_eq!(temporary_directory(long), Path::new("/tmp"));
+        let short = PathBuf::from("/run/user/1000");
+        assert_eq!(temporary_directory(short.clone()), short);
     }
 
     #[test]

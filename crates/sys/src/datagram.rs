@@ -347,21 +347,19 @@ mod tests {
 
     #[test]
     fn each_source_has_a_socket_of_its_own_and_the_others_are_heard_meanwhile() {
-        let mut families = 0;
-        for (listens, to) in [
-            ("127.0.0.1:0", "127.0.0.1"),
-            ("0.0.0.0:0", "127.0.0.1"),
-            ("[::]:0", "127.0.0.1"),
-            ("[::]:0", "::1"),
-            ("[::1]:0", "::1"),
-        ] {
+        let v6: &[_] = match oxorb_testkit::net::has_ipv6() {
+            true => &[
+                ("[::]:0", "127.0.0.1"),
+                ("[::]:0", "::1"),
+                ("[::1]:0", "::1"),
+            ],
+            false => &[],
+        };
+        let v4 = [("127.0.0.1:0", "127.0.0.1"), ("0.0.0.0:0", "127.0.0.1")];
+        for &(listens, to) in v4.iter().chain(v6) {
             let listens: SocketAddr = listens.parse().unwrap();
             let dual = listens.ip().is_unspecified();
-            // A host may lack IPv6.
-            let Ok(listener) = listen(listens, dual) else {
-                continue;
-            };
-            families += 1;
+            let listener = listen(listens, dual).unwrap();
             let own = socket::local_address(&listener).unwrap();
             let to = SocketAddr::new(to.parse().unwrap(), own.port());
             let clients: Vec<_> = (0..8).map(|_| client(to)).collect();
@@ -400,7 +398,6 @@ mod tests {
                 io::ErrorKind::AddrInUse
             );
         }
-        assert!(families > 1);
     }
 
     #[test]

@@ -90,7 +90,8 @@ fn the_endpoint_has_the_real_port() {
 fn all_interfaces_serve_both_families() {
     let _guard = guard();
     let acceptor = listen(place("").unwrap()).unwrap();
-    for host in ["127.0.0.1", "::1", "localhost"] {
+    let v6 = oxorb_testkit::net::has_ipv6().then_some("::1");
+    for host in ["127.0.0.1", "localhost"].into_iter().chain(v6) {
         let client = connect(host, port(&*acceptor), LONG).unwrap();
         let server = acceptor.accept().unwrap();
         assert_eq!(

@@ -14,7 +14,11 @@ use oxorb_transport::{Link, Transport as _};
 mod acceptor;
 
 transport!(tcp_ipv4, || (Arc::new(Tcp), "127.0.0.1"));
-transport!(tcp_ipv6, || (Arc::new(Tcp), "[::1]:0"));
+transport!(
+    tcp_ipv6,
+    || (Arc::new(Tcp), "[::1]:0"),
+    oxorb_testkit::net::has_ipv6
+);
 transport!(tcp_dual_stack, || (Arc::new(Tcp), ""));
 transport!(memory, || (Arc::new(Memory::new()), ""));
 

@@ -213,6 +213,9 @@ fn chosen_tag() -> u32 {
 #[test]
 fn what_protocol_policies_say_of_a_connection_the_kernel_knows() {
     common::only_over!(TCP, "buffers, keep-alive and DSCP are TCP's");
+    if !oxorb_testkit::peers::is_there("ss") {
+        return;
+    }
     let _guard = watchdog(LONG);
     let lanes = Lanes::start(&[-1]);
     let client = common::transport::builder().build().unwrap();
@@ -245,6 +248,9 @@ fn what_protocol_policies_say_of_a_connection_the_kernel_knows() {
 #[test]
 fn how_fast_a_connection_sends_a_policy_says() {
     common::only_over!(TCP, "the kernel paces connections of TCP");
+    if !oxorb_testkit::peers::is_there("ss") {
+        return;
+    }
     let _guard = watchdog(LONG);
     let lanes = Lanes::start(&[-1]);
     for sharing in [
@@ -281,6 +287,9 @@ fn how_fast_a_connection_sends_a_policy_says() {
 #[test]
 fn what_a_server_says_of_its_connections_the_kernel_knows() {
     common::only_over!(TCP, "buffers, keep-alive and DSCP are TCP's");
+    if !oxorb_testkit::peers::is_there("ss") {
+        return;
+    }
     let _guard = watchdog(LONG);
     let server = common::transport::listening().build().unwrap();
     let client = client();
@@ -316,6 +325,9 @@ fn what_a_server_says_of_its_connections_the_kernel_knows() {
 #[test]
 fn a_lane_marks_its_packets_and_keeps_to_its_processor() {
     common::only_over!(TCP, "packets are those of a network");
+    if !oxorb_testkit::peers::is_there("ss") {
+        return;
+    }
     let _guard = watchdog(LONG);
     let cpu = *oxorb_sys::thread::allowed_cpus().unwrap().last().unwrap();
     // Packets are those of a network.

@@ -527,6 +527,7 @@ fn oneways_do_not_tell_of_the_servant_and_contexts_are_filtered() {
 }
 
 #[test]
+#[cfg_attr(not(debug_assertions), ignore = "release builds count no locks")]
 fn a_direct_call_allocates_for_its_values_only_and_takes_no_lock() {
     let bench = Bench::new();
     let peer = bench.direct();

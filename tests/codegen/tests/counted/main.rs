@@ -12,6 +12,7 @@ mod in_place_dynamic;
 mod in_place_ends;
 mod in_place_oneways;
 mod in_place_policies;
+#[cfg(debug_assertions)]
 mod in_place_steady;
 mod sized;
 
@@ -19,3 +20,10 @@ use oxorb_testkit::alloc::CountingAllocator;
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator::new();
+
+/// Release builds do not count the locks that a thread takes.
+#[cfg(not(debug_assertions))]
+#[test]
+fn locks_are_counted() {
+    oxorb_testkit::peers::missing("a debug build", "release builds count no locks");
+}

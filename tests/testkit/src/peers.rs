@@ -3,21 +3,32 @@
 //! Where a peer is not installed its test says so and passes, unless `OXORB_REQUIRE_TOOLS` names it or is `all`: see
 //! `tests/interop/install-peers.sh`. `.ci/full` requires everything, `.ci/run` what it installs.
 
+use std::collections::BTreeSet;
 use std::env;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 
-/// Reports that something was not tested: on standard error past the test harness, which hides what passing tests print, and
-/// in the file that `OXORB_NOT_TESTED` names, if any.
+/// Reports that something was not tested: on standard error past the test harness, which hides what passing tests print, once
+/// in a process, and for each test in the file that `OXORB_NOT_TESTED` names, if any.
 ///
 /// # Panics
 /// If [`is_required`].
 pub fn missing(what: &str, why: &str) {
     let message = format!("not tested, for want of {what}: {}\n", why.trim());
     assert!(!is_required(what), "{message}");
-    let _ = std::io::stderr().write_all(message.as_bytes());
+    say(&message);
+}
+
+/// Says so, once in a process: many tests may lack the same.
+pub(crate) fn say(message: &str) {
+    static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
+    if said.insert(message.to_owned()) {
+        let _ = std::io::stderr().write_all(message.as_bytes());
+    }
     if let Some(path) = env::var_os("OXORB_NOT_TESTED") {
         let file = fs::OpenOptions::new().append(true).create(true).open(path);
         let _ = file.and_then(|mut file| file.write_all(message.as_bytes()));

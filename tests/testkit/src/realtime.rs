@@ -4,7 +4,7 @@ use std::fs::File;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::peers::missing;
+use crate::peers::{missing, say};
 
 /// Share of processor time that may be reserved, in microseconds of each second. A lock of this file
 /// excludes the tests of all users, who can all read it, with no file of our own to create.
@@ -14,7 +14,7 @@ const ACCOUNT: &str = "/proc/sys/kernel/sched_rt_runtime_us";
 /// never passes silently.
 ///
 /// # Panics
-/// Where `CI` is set and the privilege is missing.
+/// Where `OXORB_REQUIRE_TOOLS` asks for the privilege and it is missing.
 #[must_use = "a test without the privilege ends here"]
 pub fn require_realtime() -> bool {
     granted("SCHED_FIFO (CAP_SYS_NICE or `ulimit -r`)", &["-f", "50"])
@@ -25,10 +25,10 @@ pub fn require_realtime() -> bool {
 /// The kernel has one account for the whole system, so one test at a time has the right, in all processes. Linux 6.18 loses
 /// count when reserved threads end, most often of those that reserved a whole processor: its account may go below zero,
 /// and every reservation on the machine is refused until processors come or go. That is no want of a privilege: the test
-/// is not run, and says so, with `CI` set, too.
+/// is not run, and says so, also where `OXORB_REQUIRE_TOOLS` asks for it.
 ///
 /// # Panics
-/// Where `CI` is set and the privilege is missing.
+/// Where `OXORB_REQUIRE_TOOLS` asks for the privilege and it is missing.
 #[must_use = "a test without the privilege ends here, and one with it has it until the end"]
 pub fn require_reservations() -> Option<Reservations> {
     let what = "SCHED_DEADLINE (CAP_SYS_NICE, and all processors)";
@@ -54,7 +54,7 @@ pub fn require_reservations() -> Option<Reservations> {
             }
         }
     }
-    eprintln!("NOT TESTED: the kernel's account of reserved processor time is used up, or wrong");
+    say("not tested: the kernel's account of reserved processor time is used up, or wrong\n");
     None
 }
 

@@ -1,0 +1,135 @@
+//! Conditions of strangers' machines.
+
+use std::fs;
+use std::os::unix::fs::chown;
+use std::path::Path;
+
+use super::{Folder, Setting};
+
+/// A condition in which the tests run.
+#[derive(Debug)]
+pub(super) struct Condition {
+    pub(super) name: &'static str,
+    pub(super) what: &'static str,
+}
+
+const fn condition(name: &'static str, what: &'static str) -> Condition {
+    Condition { name, what }
+}
+
+/// The second user comes last: what root's runs leave in the folder for temporary files is there then.
+pub(super) const CONDITIONS: [Condition; 13] = [
+    condition("no-ipv6", "no IPv6, and no network but 127.0.0.1"),
+    condition(
+        "long-tmpdir",
+        "a TMPDIR of 150 octets: too long for sockets",
+    ),
+    condition("space-in-tmpdir", "a TMPDIR with a space"),
+    condition("no-sys-nice", "root without CAP_SYS_NICE"),
+    condition("no-strace", "neither strace nor valgrind"),
+    condition("no-iproute2", "neither ip, ss nor tc"),
+    condition("one-core", "one processor"),
+    condition("no-cpu-0", "a cpuset without the first processor"),
+    condition("no-home", "HOME is not set"),
+    condition("ci", "CI=true"),
+    condition("nice", "nice 19"),
+    condition("load", "beside eight busy processes"),
+    condition("other-user", "a user without any privilege, after root"),
+];
+
+/// User and group of `other-user`: nobody's.
+const NOBODY: u32 = 65534;
+
+/// Runs a command in a cpuset with all processors but the first, in either version of cgroups.
+const CPUSET: &str = "\
+    set -e; v1=/sys/fs/cgroup/cpuset v2=/sys/fs/cgroup\n\
+    if test -d $v1; then root=$v1; effective=; else root=$v2; effective=.effective\n\
+        echo +cpuset >$root/cgroup.subtree_control; fi\n\
+    last=$(cat $root/cpuset.cpus$effective); last=${last##*[-,]}\n\
+    test $last != 0 || { echo 'there is one processor' >&2; exit 1; }\n\
+    group=$root/oxorb-strangers; mkdir -p $group\n\
+    cat $root/cpuset.mems$effective >$group/cpuset.mems; echo 1-$last >$group/cpuset.cpus\n\
+    echo $$ >$group/cgroup.procs; set +e; \"$@\"; code=$?\n\
+    echo $$ >$root/cgroup.procs; rmdir $group; exit $code";
+
+/// Runs a command in a network of its own.
+const NETWORK: &str = "\
+    set -e; ip link set lo up; for conf in /proc/sys/net/ipv6/conf/*/disable_ipv6; do echo 1 >$conf; done; exec \"$@\"";
+
+impl Condition {
+    /// Returns how to make it; makes the files that it takes.
+    pub(super) fn setting(&self, folder: &Folder) -> Result<Setting, String> {
+        let mut setting = Setting::default();
+        let words = |text: &[&str]| text.iter().map(|&word| word.to_owned()).collect();
+        match self.name {
+            "no-ipv6" => setting.wrapper = words(&["unshare", "--net", "sh", "-c", NETWORK, "sh"]),
+            "long-tmpdir" => set(&mut setting, "TMPDIR", &folder.long(150)?),
+            "space-in-tmpdir" => set(&mut setting, "TMPDIR", &folder.inner("a space")?),
+            "no-sys-nice" => {
+                let less = ["--inh-caps=-sys_nice", "--bounding-set=-sys_nice"];
+                setting.runner = words(&["setpriv", less[0], less[1], "--"]);
+            }
+            "no-strace" => without(&mut setting, folder, &["strace", "valgrind"])?,
+            "no-iproute2" => without(&mut setting, folder, &["ip", "ss", "tc"])?,
+            "one-core" => setting.wrapper = words(&["taskset", "-c", &last_processor()?]),
+            "no-cpu-0" => setting.wrapper = words(&["sh", "-c", CPUSET, "sh"]),
+            "no-home" => setting.variables.push(("HOME", None)),
+            "ci" => setting.variables.push(("CI", Some("true".to_owned()))),
+            "nice" => setting.wrapper = words(&["nice", "-n", "19"]),
+            "load" => setting.busy = 8,
+            _ => setting.runner = other_user(folder)?,
+        }
+        Ok(setting)
+    }
+}
+
+fn set(setting: &mut Setting, name: &'static str, path: &Path) {
+    let value = path.to_string_lossy().into_owned();
+    setting.variables.push((name, Some(value)));
+}
+
+fn without(setting: &mut Setting, folder: &Folder, names: &[&str]) -> Result<(), String> {
+    set(setting, "PATH", &folder.programs_without(names)?);
+    Ok(())
+}
+
+/// Returns the number of the last processor that this process may use: not the first, where it has a choice.
+fn last_processor() -> Result<String, String> {
+    let status = fs::read_to_string("/proc/self/status").map_err(|error| error.to_string())?;
+    let allowed = status
+        .lines()
+        .find_map(|line| line.strip_prefix("Cpus_allowed_list:"))
+        .unwrap_or("0");
+    let last = allowed.trim().rsplit([',', '-']).next();
+    Ok(last.unwrap_or_default().to_owned())
+}
+
+/// Returns a command that runs another as a user with a home, who shares /tmp with root.
+fn other_user(folder: &Folder) -> Result<Vec<String>, String> {
+    let home = folder.inner("home")?;
+    // Without the right to give the folder away there is none to become somebody else.
+    let _ = chown(&home, Some(NOBODY), Some(NOBODY));
+    let user = format!("--reuid={NOBODY} --regid={NOBODY} --clear-groups");
+    let none = "--inh-caps=-all --bounding-set=-all";
+    let variables = format!("env --unset=TMPDIR HOME={}", home.display());
+    let command = format!("setpriv {user} {none} -- {variables}");
+    Ok(command.split(' ').map(str::to_owned).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_condition_has_a_setting_of_its_own() {
+        let folder = Folder::new().unwrap();
+        for condition in &CONDITIONS {
+            let setting = condition.setting(&folder).unwrap();
+            let is_empty = setting.wrapper.is_empty()
+                && setting.runner.is_empty()
+                && setting.variables.is_empty()
+                && setting.busy == 0;
+            assert!(!is_empty, "{}", condition.name);
+        }
+    }
+}

@@ -139,19 +139,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_workspace_is_tidy() {
-        if !workspace().join(".git").exists() {
+    fn the_work_tree_is_tidy() {
+        let folder = crate::workspace::folder();
+        if !folder.join(".git").exists() {
             return oxorb_testkit::peers::missing("a git checkout", "tidy looks at what git lists");
         }
-        let findings = check(&workspace()).expect("the tools that tidy needs are there");
-        let errors: Vec<_> = findings.iter().filter(|found| found.is_error).collect();
-        let shown: Vec<_> = errors.iter().map(ToString::to_string).collect();
-        assert!(errors.is_empty(), "{}", shown.join("\n"));
-    }
-
-    #[test]
-    fn the_work_tree_is_tidy() {
-        let errors = check(&crate::workspace::folder()).unwrap();
+        let errors = check(&folder).unwrap();
         let errors = errors.iter().filter(|found| found.is_error);
         let errors: Vec<String> = errors.map(Finding::to_string).collect();
         assert!(errors.is_empty(), "{}", errors.join("\n"));

@@ -14,6 +14,7 @@ const MOST: f64 = 2.3;
 const SLIGHT: i64 = 20_000;
 
 #[test]
+#[ignore = "minutes under valgrind: .ci/full valgrind"]
 fn every_entry_point_takes_linear_time() {
     // Two at a time: counts do not depend on what else runs.
     let halves = thread::scope(|scope| {

@@ -67,6 +67,7 @@ fn instructions(args: &[&str]) -> Option<i64> {
 }
 
 #[test]
+#[ignore = "minutes under valgrind: .ci/full valgrind"]
 fn every_verb_takes_linear_time() {
     let folder = Folder::new("idl-cost");
     let files = [100, 200, 400].map(|n| folder.file(&format!("n{n}.idl"), &many(n)));

@@ -100,6 +100,7 @@ fn cost(sharing: &str, connections: usize) -> Option<f64> {
 }
 
 #[test]
+#[ignore = "minutes under valgrind: .ci/full valgrind"]
 fn a_call_finds_its_connection_among_any_number_at_the_same_cost() {
     for sharing in ["private", "cached"] {
         let Some(alone) = cost(sharing, ALONE) else {

@@ -97,6 +97,7 @@ fn cost(ids: &'static str, objects: usize, poas: usize) -> Option<f64> {
 const SLACK: f64 = 1.2;
 
 #[test]
+#[ignore = "minutes under valgrind: .ci/full valgrind"]
 fn finding_a_poa_costs_the_same_among_any_number() {
     for ids in ["system", "persistent"] {
         let Some(one) = cost(ids, 1, 1) else {
@@ -112,6 +113,7 @@ fn finding_a_poa_costs_the_same_among_any_number() {
 
 /// The gate can fail.
 #[test]
+#[ignore = "minutes under valgrind: .ci/full valgrind"]
 fn a_linear_search_is_seen() {
     let Some(one) = cost("linear", 1, 1) else {
         return;

@@ -111,8 +111,10 @@ fn other_user(folder: &Folder) -> Result<Vec<String>, String> {
     let _ = chown(&home, Some(NOBODY), Some(NOBODY));
     let user = format!("--reuid={NOBODY} --regid={NOBODY} --clear-groups");
     let none = "--inh-caps=-all --bounding-set=-all";
-    let variables = format!("env --unset=TMPDIR HOME={}", home.display());
-    let command = format!("setpriv {user} {none} -- {variables}");
+    // The work tree is not his, which git refuses to read without this.
+    let git = "GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0=*";
+    let variables = format!("--unset=TMPDIR HOME={} {git}", home.display());
+    let command = format!("setpriv {user} {none} -- env {variables}");
     Ok(command.split(' ').map(str::to_owned).collect())
 }
 

@@ -41,17 +41,17 @@ pub(crate) struct Options {
     format: Format,
 }
 
-/// Bounds of one ping after warm-up, on each side of a private connection. Measured by fat LTO: 1,242 and 1,751
-/// instructions; omniORB takes 2,450 and 3,260.
+/// Bounds of one ping after warm-up, on each side of a private connection. Measured in cargo's release profile:
+/// 1,309 and 1,969 instructions; omniORB takes 2,450 and 3,260.
 const BOUNDS: Bounds = Bounds {
     allocations: 0.0,
     system_calls: 2.0,
     futexes: 0.0,
-    // Measured by fat LTO: 4.01 on either side.
+    // Measured: 4.00 and 5.01. A tick of the timer's thread falls upon some calls.
     client_virtual_calls: 5.0,
-    server_virtual_calls: 5.0,
+    server_virtual_calls: 5.1,
     client_instructions: 1500.0,
-    server_instructions: 1850.0,
+    server_instructions: 2000.0,
 };
 
 struct Bounds {

@@ -35,10 +35,10 @@ const PLANTED: [(Shape, [usize; 2]); 2] = [
     (Shape::SearchedOperations, [1, 100]),
 ];
 
-/// Most instructions of a direct call, from a thread of the application and within a lane. Measured: 692 and 853,
-/// which take 61 and 73 ns.
-const DIRECT: f64 = 720.0;
-const WITHIN_LANE: f64 = 890.0;
+/// Most instructions of a direct call, from a thread of the application and within a lane. Measured in cargo's
+/// release profile: 782 and 1,004.
+const DIRECT: f64 = 800.0;
+const WITHIN_LANE: f64 = 1050.0;
 
 /// Everything counted.
 #[derive(Debug, Serialize)]
@@ -255,7 +255,7 @@ mod tests {
         assert!(
             call(Way::WithinLane, WITHIN_LANE + 1.0)
                 .unwrap()
-                .contains("890 allowed")
+                .contains("1050 allowed")
         );
     }
 }

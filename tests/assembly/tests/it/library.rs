@@ -189,6 +189,9 @@ fn own() -> [&'static str; 4] {
 
 #[test]
 fn another_version_or_compiler_is_refused_before_it_is_called() {
+    if !oxorb_testkit::peers::is_there("rustc") {
+        return;
+    }
     let folder = Folder::new("version");
     let [version, compiler, target, profile] = own();
     let written = record("OxORB-a1", SIZE, [version, compiler, target, profile, "h"]);
@@ -227,6 +230,9 @@ fn another_version_or_compiler_is_refused_before_it_is_called() {
 
 #[test]
 fn what_is_no_library_of_components_is_refused() {
+    if !oxorb_testkit::peers::is_there("rustc") {
+        return;
+    }
     let folder = Folder::new("wrong");
     let told = |library: &Path| refused(library, &Demands::default()).to_string();
 
